@@ -47,7 +47,7 @@ def from_file(n: int, folder: Path, *, report: bool) -> Callable[[], None]:
         from calibrant.cli.main import app
 
         with Path(os.devnull).open("w", encoding="utf-8") as nowhere, contextlib.redirect_stdout(nowhere):
-            app(["audit", str(path), "--label", "label", "--score", "score", *options], standalone_mode=False)
+            app(["audit", str(path), "--outcome", "label", "--prediction", "score", *options], standalone_mode=False)
 
     return run
 

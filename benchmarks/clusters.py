@@ -35,10 +35,10 @@ def contestants(
 ) -> dict[str, Callable[[], object]]:
     return {
         "one sort of the scores": lambda: np.sort(score),
-        "certify, proved": lambda: certify(label, score, clusters=cluster),
-        "certify, asymptotic": lambda: certify(label, score, clusters=cluster, method="asymptotic"),
-        "test, 999 simulations": lambda: calibration_test(label, score, clusters=cluster, method="asymptotic"),
-        "audit": lambda: audit(label, score, clusters=cluster, tolerance=0.05, costs=(1, 4)),
+        "certify, proved": lambda: certify(label, score, cluster=cluster),
+        "certify, asymptotic": lambda: certify(label, score, cluster=cluster, method="asymptotic"),
+        "test, 999 simulations": lambda: calibration_test(label, score, cluster=cluster, method="asymptotic"),
+        "audit": lambda: audit(label, score, cluster=cluster, tolerance=0.05, costs=(1, 4)),
     }
 
 

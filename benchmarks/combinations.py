@@ -202,7 +202,7 @@ KINDS = {
         roles={"tolerance": 0.1}, skip=_PLAN, ways=_NO_ROWS,
     ),
     "plan, intervals": Kind(
-        None, None, "plan intervals", "plan o:e,slope,auc {file} --score p",
+        None, None, "plan intervals", "plan o:e,slope,auc {file} --prediction p",
         roles={"y_proba": Col("p")}, skip=_PLAN - _options("missing", "count", "weight"), ways=_NO_ROWS,
     ),
     "plan amounts": Kind(

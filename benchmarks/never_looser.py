@@ -25,14 +25,15 @@ import calibrant
 
 ROOT = Path(__file__).resolve().parents[1]
 ALLOWED = 1.01  # of upper bounds
+EARLIER = {"limits": "outcome_limits", "cluster": "clusters", "cluster_cap": "max_rows_per_cluster"}  # names
 
 
 def certify(kind: str, *rows: Any, **asked: Any) -> Any:
     """Certify rows of a kind by the function of an earlier or a later version."""
-    earlier = {"amount": "certify_means", "classes": "certify_classes"}
-    if hasattr(calibrant, earlier[kind]):
-        return getattr(calibrant, earlier[kind])(*rows, **asked)
-    return calibrant.certify(*rows, kind=kind, **asked)
+    functions = {"event": "certify", "amount": "certify_means", "classes": "certify_classes"}
+    if not hasattr(calibrant, "certify_means"):
+        return calibrant.certify(*rows, kind=kind, **asked)
+    return getattr(calibrant, functions[kind])(*rows, **{EARLIER.get(name, name): one for name, one in asked.items()})
 
 
 def bounds(world: int) -> Iterator[tuple[str, float, float, float]]:
@@ -53,16 +54,16 @@ def bounds(world: int) -> Iterator[tuple[str, float, float, float]]:
     found = calibrant.certify(label, score, method="asymptotic")
     yield "events, asymptotic", found.bound, found.lower_bound, error
     cluster = rng.integers(0, max(20, n // 5), n)
-    found = calibrant.certify(label, score, clusters=cluster, max_rows_per_cluster=None)
+    found = certify("event", label, score, cluster=cluster, cluster_cap=None)
     yield "clusters, asymptotic", found.bound, found.lower_bound, error
-    found = calibrant.certify(label, score, clusters=cluster, max_rows_per_cluster=20)
+    found = certify("event", label, score, cluster=cluster, cluster_cap=20)
     yield "clusters, proved", found.bound, found.lower_bound, error
 
     mean = rng.gamma(2.0, 50.0, n)
     amount = np.minimum(rng.gamma(rng.choice([0.5, 2.0]), 1.0, n) * mean * rng.choice([1.0, 1.0, 0.8, 1.3]), 2000.0)
     error = float(np.sqrt(np.mean((amount - mean) ** 2) / n) / mean.mean())
     for name, asked in (
-        ("amounts, limits", {"outcome_limits": (0, 2000)}),
+        ("amounts, limits", {"limits": (0, 2000)}),
         ("amounts, no cap", {}),
         ("amounts, asymptotic", {"method": "asymptotic"}),
         ("amounts, too high", {"direction": "too high"}),

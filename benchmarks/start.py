@@ -27,16 +27,16 @@ from benchmarks.rows import calibrated
 SOURCES = Path(__file__).parents[1] / "src"
 N = 16_000
 BASE = "import numpy, duckdb"
-FIT = ["rows.csv", "--label", "y", "--score", "p"]
+FIT = ["rows.csv", "--outcome", "y", "--prediction", "p"]
 COMMANDS = {
     "--version": ["--version"],
     "--help": ["--help"],
     "audit": ["audit", *FIT],
     "audit --report": ["audit", *FIT, "--report", "report.html"],
     "audit --by": ["audit", *FIT, "--by", "half"],
-    "compare": ["compare", *FIT, "--score", "q"],
+    "compare": ["compare", *FIT, "--prediction", "q"],
     "recalibrate": ["recalibrate", *FIT, "--model", "new.json"],
-    "apply": ["apply", "rows.csv", "--score", "p", "--model", "model.json", "--output", "out.csv"],
+    "apply": ["apply", "rows.csv", "--prediction", "p", "--model", "model.json", "--output", "out.csv"],
     "export": ["export", "model.json", "--to", "sql"],
     "monitor": ["monitor", *FIT, "--tolerance", "0.2", "--state", "state.json", "--again"],
     "plan": ["plan", "--tolerance", "0.02"],

@@ -200,14 +200,14 @@ def _columns(world: World, cell: Cell, sample: Sample) -> tuple[Any, dict[str, A
     """Return outcomes, and words for what a cell has."""
     words: dict[str, Any] = dict(cell.options)
     if cell.clusters:
-        words["clusters"] = sample.cluster
+        words["cluster"] = sample.cluster
     if cell.chance:
         words["chance"] = sample.chance
     if sample.predicted.ndim == 2:
         words["classes"] = list(range(sample.predicted.shape[1]))
     if cell.kind != "amount":
         return sample.outcome.astype(int), words
-    return sample.outcome, words | {"kind": "amount", "outcome_limits": (0.0, cell.limit)}
+    return sample.outcome, words | {"kind": "amount", "limits": (0.0, cell.limit)}
 
 
 def certified(world: World, cell: Cell, sample: Sample) -> FloatArray:

@@ -33,10 +33,10 @@ EXIT_CODES = {
     "130": "Interrupted.",
 }
 EXAMPLES = {
-    "Audit the scores of a file, with a report": "calibrant audit scores.csv --label y --score p --tolerance 0.02 "
-    "--report audit.html",
-    "Fit a recalibration, and apply it": "calibrant recalibrate scores.csv --label y --score p --model model.json && "
-    "calibrant apply new.csv --score p --model model.json --output calibrated.csv",
+    "Audit the scores of a file, with a report": "calibrant audit scores.csv --outcome y --prediction p "
+    "--tolerance 0.02 --report audit.html",
+    "Fit a recalibration, and apply it": "calibrant recalibrate scores.csv --outcome y --prediction p "
+    "--model model.json && calibrant apply new.csv --prediction p --model model.json --output calibrated.csv",
     "See it at work, without data": "calibrant demo --report demo.html",
 }
 

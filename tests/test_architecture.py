@@ -315,7 +315,7 @@ def test_measuring_loads_no_more_than_numpy():
     "call",
     [
         "audit(y, p).recalibration.method == 'auto' or 1 / 0",
-        "audit(y, p, clusters=[*range(50)] * 2)",
+        "audit(y, p, cluster=[*range(50)] * 2)",
         "compare(y, {'p': p, 'q': [0.3, 0.6] * 50})",
         "selective(y, p)",
         "Monitor(tolerance=0.05).update(y, p)",
@@ -337,7 +337,7 @@ def test_an_audit_loads_what_judges_segments_only_where_it_is_asked_for_them():
     assert done.stdout.split() == ["False", "True"]
 
 
-FIT = ["rows.csv", "--label", "y", "--score", "p"]
+FIT = ["rows.csv", "--outcome", "y", "--prediction", "p"]
 
 
 @pytest.mark.slow
@@ -347,12 +347,12 @@ FIT = ["rows.csv", "--label", "y", "--score", "p"]
     [
         ["audit", *FIT],
         ["audit", *FIT, "--tolerance", "0.2", "--by", "half"],
-        ["compare", *FIT, "--score", "q"],
-        ["selective", "rows.csv", "--correct", "y", "--score", "p"],
+        ["compare", *FIT, "--prediction", "q"],
+        ["selective", "rows.csv", "--outcome", "y", "--prediction", "p"],
         ["recalibrate", *FIT, "--model", "new.json"],
         ["recalibrate", *FIT, "--method", "cutoff", "--model", "new.json"],
-        ["apply", "rows.csv", "--score", "p", "--model", "model.json", "--output", "out.csv"],
-        ["apply", "rows.csv", "--score", "p", "--model", "segment.json", "--output", "out.csv"],
+        ["apply", "rows.csv", "--prediction", "p", "--model", "model.json", "--output", "out.csv"],
+        ["apply", "rows.csv", "--prediction", "p", "--model", "segment.json", "--output", "out.csv"],
         ["export", "model.json", "--to", "python"],
         ["monitor", *FIT, "--tolerance", "0.2", "--state", "state.json"],
         ["plan", "certify", "--tolerance", "0.02"],

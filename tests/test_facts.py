@@ -32,8 +32,8 @@ def test_a_lower_bound_is_never_above_what_is_seen_nor_that_above_the_upper_one(
     label, score, _, cluster, _ = rows
     asked = {"direction": direction, "method": method}
     in_order(certify(label, score, **asked))
-    in_order(certify(label, score, clusters=cluster, **asked))
-    in_order(certify(label, score, outcome_limits=(0, 1), relative_to="rows", **asked, kind="amount"))
+    in_order(certify(label, score, cluster=cluster, **asked))
+    in_order(certify(label, score, limits=(0, 1), relative_to="rows", **asked, kind="amount"))
     proba = np.column_stack([1.0 - score, 0.6 * score, 0.4 * score])
     if method == "default" and direction == "either":
         in_order(certify(label, proba, classes=[0, 1, 2]))
@@ -51,7 +51,7 @@ def test_two_classes_are_one_question_of_yes_or_no(rows):
 def test_amounts_of_zero_and_one_are_events(rows):
     label, score, *_ = rows
     one = certify(label, score)
-    two = certify(label, score, outcome_limits=(0, 1), relative_to="rows", kind="amount")
+    two = certify(label, score, limits=(0, 1), relative_to="rows", kind="amount")
     assert two.estimate == pytest.approx(one.estimate, abs=1e-9)
 
 
@@ -59,7 +59,7 @@ def test_amounts_of_zero_and_one_are_events(rows):
 def test_a_count_is_as_many_rows(rows, direction):
     label, score, count, cluster, segment = rows
     places = np.repeat(np.arange(len(label)), count)
-    for further in ({}, {"clusters": cluster}):
+    for further in ({}, {"cluster": cluster}):
         asked = {"direction": direction}
         one = certify(label, score, count=count, **further, **asked)
         two = certify(label[places], score[places], **{name: of[places] for name, of in further.items()}, **asked)
@@ -76,9 +76,9 @@ def test_a_count_is_as_many_rows(rows, direction):
 @given(labelled(), st.sampled_from([1e-9, 7.0, 1e9]))
 def test_a_factor_of_all_weights_changes_nothing(rows, factor):
     label, score, *_ = rows
-    weight, asked = np.linspace(0.5, 1.7, len(label)), {"outcome_limits": (0, 1), "relative_to": "exposure"}
-    one = certify(label, score, sample_weight=weight, **asked, kind="amount")
-    two = certify(label, score, sample_weight=factor * weight, **asked, kind="amount")
+    weight, asked = np.linspace(0.5, 1.7, len(label)), {"limits": (0, 1), "relative_to": "exposure"}
+    one = certify(label, score, weight=weight, **asked, kind="amount")
+    two = certify(label, score, weight=factor * weight, **asked, kind="amount")
     assert one.bound == pytest.approx(two.bound, rel=1e-7)
     assert one.lower_bound == pytest.approx(two.lower_bound, rel=1e-7, abs=1e-12)
 
@@ -87,12 +87,12 @@ def test_a_factor_of_all_weights_changes_nothing(rows, factor):
 def test_the_worst_segment_of_clusters_is_bounded_as_its_rows_alone(rows):
     label, score, _, cluster, segment = rows
     assume(all(len(set(cluster[segment == name])) > 12 for name in "ab"))
-    found = audit_segments(label, score, by={"s": segment}, clusters=cluster, min_rows=1)
+    found = audit_segments(label, score, by={"s": segment}, cluster=cluster, min_rows=1)
     alone = []
     for name in found.segment:
         of = segment == name.removeprefix("s = ")
         level = 1.0 - (1.0 - found.confidence_level) / 3.0
-        each = certify(label[of], score[of], clusters=cluster[of], max_rows_per_cluster=None, confidence_level=level)
+        each = certify(label[of], score[of], cluster=cluster[of], cluster_cap=None, confidence_level=level)
         alone.append(each.bound)
     assert found.bound == pytest.approx(max(alone), rel=1e-9)
 
@@ -104,7 +104,7 @@ def test_a_part_alone_is_the_part_of_a_family_of_one(rows, direction):
     assume(len(set(cluster)) > 12)
     label, score, cluster = (np.append(of, of[:1]) for of in (label, score, cluster))  # one row more, set aside
     n, asked = len(label) - 1, {"direction": direction}
-    for further in ({}, {"clusters": cluster}):
+    for further in ({}, {"cluster": cluster}):
         words = {"by": {"s": np.arange(n + 1) // n}, "min_rows": 2, **asked}
         part = certify(label, score, **words, **further).parts
         twice = {name: np.concatenate([of[:n], of[:n] + 50, of[n:]]) for name, of in further.items()}
@@ -115,7 +115,7 @@ def test_a_part_alone_is_the_part_of_a_family_of_one(rows, direction):
         assert two.bound == pytest.approx(part.bound, rel=1e-9)
         assert (two.upper >= part.upper - 1e-12).all()
         assert (two.lower <= part.lower + 1e-12).all()
-    alone = certify(label[:n], score[:n], clusters=cluster[:n], confidence_level=1.0 - 0.05 / 3.0, **asked)
+    alone = certify(label[:n], score[:n], cluster=cluster[:n], confidence_level=1.0 - 0.05 / 3.0, **asked)
     assert (part.bound, part.error[0]) == pytest.approx((alone.bound, alone.estimate), rel=1e-9)
 
 
@@ -135,7 +135,7 @@ TURNED = {"either": "either", "too low": "too high", "too high": "too low"}
 def test_turned_labels_and_scores_turn_the_sides(rows, direction, method):
     label, score, _, cluster, _ = rows
     score = np.round(128.0 * score) / 128.0  # so that 1 - score is exact
-    for further in ({}, {"clusters": cluster}):
+    for further in ({}, {"cluster": cluster}):
         asked = {"method": method, **further}
         one = certify(label, score, direction=direction, **asked)
         two = certify(1 - label, 1.0 - score, direction=TURNED[direction], **asked)
@@ -149,12 +149,12 @@ def test_an_error_on_one_side_says_nothing_of_the_other(rows, direction):
     _, score, _, cluster, segment = rows
     score, label = np.clip(score, 0.01, 0.99), np.full(len(score), int(direction == "too high"))
     asked = {"direction": direction, "tolerance": 1e-9}
-    amounts = {"kind": "amount", "outcome_limits": (0, 1), **asked}
+    amounts = {"kind": "amount", "limits": (0, 1), **asked}
     found = [
         certify(label, score, **asked),
-        certify(label, score, clusters=cluster, **asked),
+        certify(label, score, cluster=cluster, **asked),
         certify(label, score, **amounts),
-        certify(label, score, clusters=cluster, **amounts),
+        certify(label, score, cluster=cluster, **amounts),
         audit_segments(label, score, by={"s": segment}, min_rows=1, **asked),
     ]
     assert [(each.lower_bound, each.verdict == "refuted") for each in found] == [(0.0, False)] * len(found)

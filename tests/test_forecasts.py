@@ -18,7 +18,7 @@ pytestmark = needs_shared
 
 def audited(name, *arguments):
     path = FOLDER / name
-    done = CliRunner().invoke(app, ["audit", str(path), "--label", "y", "--score", "p", "--json", *arguments])
+    done = CliRunner().invoke(app, ["audit", str(path), "--outcome", "y", "--prediction", "p", "--json", *arguments])
     with path.open(encoding="utf-8", newline="") as file:
         rows = [(int(row["y"]), float(row["p"])) for row in csv.DictReader(file)]
     return done, json.loads(done.stdout), np.array(rows)
@@ -85,5 +85,5 @@ def test_election_night_forecasts_by_race():
     with (FOLDER / "us_senate_election_night.csv").open(encoding="utf-8", newline="") as file:
         races = ["/".join(row[name] for name in ("year", "state", "special")) for row in csv.DictReader(file)]
     for cap, bound in ((50, 0.0754), (100, 0.0835), (200, 0.1198)):
-        found = cal.certify(*rows.T, tolerance=0.05, clusters=races, max_rows_per_cluster=cap)
+        found = cal.certify(*rows.T, tolerance=0.05, cluster=races, cluster_cap=cap)
         assert found.bound == pytest.approx(bound, abs=1e-4)

@@ -47,7 +47,7 @@ assert (str(audit) and audit.details() and str(comparison) and str(monitor.state
 def frame_of(library):
     import importlib
     table = importlib.import_module(library).DataFrame({{"y": y, "p": p}})
-    assert cal.audit(table, label="y", score="p").cutoff.value == audit.cutoff.value
+    assert cal.audit(table, outcome="y", prediction="p").cutoff.value == audit.cutoff.value
     return audit.reliability.to_frame(library)
 
 
@@ -60,8 +60,8 @@ uses = {{
     "monitor display": lambda: (monitor.history().plot(), MonitorDisplay(monitor.history()).plot()),
     "monitor page": monitor.to_html,
     "state": lambda: (monitor.save("state.json"), cal.Monitor.load("state.json")),
-    "file": lambda: (cal.audit("rows.csv", label="y", score="p"), cal.read_table("rows.csv", label="y", score="p")),
-    "query": lambda: cal.read_table(cal.Query("SELECT * FROM 'rows.csv'"), label="y", score="p"),
+    "file": lambda: [read("rows.csv", outcome="y", prediction="p") for read in (cal.audit, cal.read_table)],
+    "query": lambda: cal.read_table(cal.Query("SELECT * FROM 'rows.csv'"), outcome="y", prediction="p"),
     "pandas": lambda: frame_of("pandas"),
     "polars": lambda: frame_of("polars"),
     "pyarrow": lambda: audit.reliability.to_frame("pyarrow"),
@@ -141,7 +141,7 @@ def test_a_relation_of_duckdb_is_read_without_pyarrow(tmp_path):
         import duckdb
         from calibrant import ScoreTable
         relation = duckdb.sql("SELECT 1 AS y, 0.5 AS p UNION ALL SELECT 0, 0.25")
-        print(ScoreTable.from_frame(relation, label="y", score="p"))
+        print(ScoreTable.from_frame(relation, outcome="y", prediction="p"))
     """
     assert printed(without("pyarrow") + textwrap.dedent(script), tmp_path) == [
         "ScoreTable(2 distinct scores, n=2, positives=1)"

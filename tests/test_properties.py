@@ -306,7 +306,7 @@ def test_the_scale_of_weights_shows_nowhere(name: str, whole: bool):
     rows |= {"scores": s, "reference": s[::-1], "goal": "o:e, slope, auc"}
     if "by" in inspect.signature(WEIGHTED[name]).parameters:
         rows |= {"kind": "amount", "by": {"half": np.arange(60) % 2}, "min_rows": 20}
-    asked = {"false_positive_cost": 1.0, "false_negative_cost": 3.0, "outcome_limits": (0, 1), "n_points": 9}
+    asked = {"false_positive_cost": 1.0, "false_negative_cost": 3.0, "limits": (0, 1), "n_points": 9}
     function = WEIGHTED[name]
     takes = inspect.signature(function).parameters.keys()
     takes = takes - {"scores"} if "y_true" in takes else takes  # of an audit: columns of several classes

@@ -210,10 +210,10 @@ def test_amounts_as_weights_certify_nothing():
         q, euros = rng.random(400), rng.integers(1000, 90_000, 400)
         y = (rng.random(400) < np.clip(q - 0.12, 0, 1)).astype(int)  # the error is 0.1128
         with pytest.raises(ArgumentError, match="weights do not count rows"):
-            cal.certify(y, q, sample_weight=euros)
+            cal.certify(y, q, weight=euros)
         with pytest.raises(DataError, match="weights that count no rows"):
-            cal.audit(y, q, sample_weight=euros, tolerance=0.1)
-        shown = {"relative_to": "exposure", "outcome_limits": (0, 1), "sample_weight": euros, "tolerance": 0.1}
+            cal.audit(y, q, weight=euros, tolerance=0.1)
+        shown = {"relative_to": "exposure", "limits": (0, 1), "sample_weight": euros, "tolerance": 0.1}
         wrong += cal.certify(y, q, **shown, kind="amount").verdict == "certified"
     assert wrong <= 4  # 5% of 30 is 1.5
 
@@ -380,7 +380,7 @@ def test_missing_levels_are_a_segment():
     """model-diagnostics PR 59, PR 44: rows without a level are a level of their own."""
     y, p = drawn(1500, 11)
     g = np.random.default_rng(12).choice(np.array(["a", "b", None], dtype=object), 1500)
-    frame = cal.audit_segments(pd.DataFrame({"y": y, "p": p, "g": g}), label="y", score="p", by="g").to_frame()
+    frame = cal.audit_segments(pd.DataFrame({"y": y, "p": p, "g": g}), outcome="y", prediction="p", by="g").to_frame()
     assert sorted(frame["segment"]) == ["g = a", "g = b", "g = missing"]
     assert frame["rows"].sum() == 1500
 
@@ -523,7 +523,7 @@ def test_none_in_a_file_is_missing(tmp_path):
     y, p = drawn(200, 9)
     lines = [f"{a},{b:.3f}" for a, b in zip(y, p, strict=True)] + ["1,None", "0,NA"]
     (tmp_path / "a.csv").write_text("y,p\n" + "\n".join(lines) + "\n")
-    assert cal.read_table(tmp_path / "a.csv", label="y", score="p", missing="drop").total == 200
+    assert cal.read_table(tmp_path / "a.csv", outcome="y", prediction="p", missing="drop").total == 200
 
 
 @pytest.mark.parametrize("top", [5, 10])

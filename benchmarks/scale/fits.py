@@ -27,7 +27,7 @@ CALIBRATORS = {
     "beta": cal.calibrators.BetaCalibrator,
     "temperature": cal.calibrators.TemperatureCalibrator,
 }
-COLUMNS = {"label": "label", "score": "score"}
+COLUMNS = {"outcome": "label", "prediction": "score"}
 
 
 @dataclass(frozen=True)

@@ -83,7 +83,7 @@ def one(path: Path, weight: str | None) -> None:
     plain = f"SELECT sum(score), sum(label) FROM '{path}'"
     duckdb.sql(plain).fetchall()
     sums = [both(lambda: duckdb.sql(plain).fetchall())[1:] for _ in range(3)]
-    table, *took = both(lambda: cal.read_table(path, label="label", score="score", weight=weight))
+    table, *took = both(lambda: cal.read_table(path, outcome="label", prediction="score", weight=weight))
     found = cal.metrics.cutoff_calibration(table)
     fit = isotonic_fit(table)
     blocks = hashlib.sha1(np.concatenate([fit.low, fit.high, fit.value]).tobytes()).hexdigest()

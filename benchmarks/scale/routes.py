@@ -29,7 +29,7 @@ from benchmarks import timing
 from benchmarks.rows import ROW_GROUP, Labels, Scores, arrays, rows_file
 from benchmarks.scale import page
 
-COLUMNS = {"label": "label", "score": "score"}
+COLUMNS = {"outcome": "label", "prediction": "score"}
 REPEATED, MOST_TEXT = 10**7, 2 * 10**8  # rows that are measured more than once, and that are written as text
 TEXT_BYTES = 60  # disk space that a row of text takes at most, what is copied from it included
 HERE = Path(cal.__file__).parents[1]

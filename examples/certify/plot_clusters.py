@@ -53,5 +53,5 @@ ax.legend()
 # be.
 y, p = samples[0]
 print(f"visits taken as independent: at most {cal.certify(y, p).bound:.4f}")
-print(f"clusters named:              at most {cal.certify(y, p, clusters=patient).bound:.4f}")
+print(f"clusters named:              at most {cal.certify(y, p, cluster=patient).bound:.4f}")
 plt.show()

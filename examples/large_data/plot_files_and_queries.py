@@ -26,11 +26,11 @@ duckdb.sql(f"copy (select * from rows) to '{path}'")
 # %%
 # ``read_table`` reads a file of any length in bounded memory. A ``Query`` gives one segment
 # each.
-print(cal.read_table(path, label="y", score="p"))
+print(cal.read_table(path, outcome="y", prediction="p"))
 tables = {}
 for r in range(5):
     query = cal.Query(f"select y, p from '{path}' where region = {r}")
-    tables[r] = cal.read_table(query, label="y", score="p")
+    tables[r] = cal.read_table(query, outcome="y", prediction="p")
 
 # %%
 # The error of each region with the 95% limit under perfect calibration.
@@ -49,7 +49,7 @@ ax.legend()
 # ``SourceError``, bad values in a ``DataError``, bad parameters in an ``ArgumentError``; all
 # are a ``CalibrantError`` and say what was expected, what was found and what to do.
 try:
-    cal.read_table(path, label="outcome", score="p")
+    cal.read_table(path, outcome="outcome", prediction="p")
 except cal.CalibrantError as error:
     print(f"{type(error).__name__}: {error}".replace(str(path), "scores.parquet"))
 folder.cleanup()

@@ -8,16 +8,16 @@ import numpy as np
 
 import calibrant as cal
 from calibrant.calibrators import IsotonicCalibrator
+from calibrant.certificates import isotonic_band
 from calibrant.certificates.widths import monotone_width
-from calibrant.certificates.widths.fixed_design import cumulative_width
 
 
 class Hull(NamedTuple):
     """At each score of a table, shares of all rows up to there.
 
     `lower` and `upper` are limits for the minorant of the true probabilities of these rows: the observed curve is
-    within `cumulative_width` of theirs, and minorants are no further apart than curves. `population_width` bounds Claim
-    6 as the width for all monotone maps does, since residuals of the fit add up to 0 in every block.
+    within the width of a band of theirs, and minorants are no further apart than curves. `population_width` bounds
+    Claim 6 as the width for all monotone maps does, since residuals of the fit add up to 0 in every block.
     """
 
     observed: np.ndarray
@@ -29,7 +29,8 @@ class Hull(NamedTuple):
 
 def hull_of_rows(table: cal.ScoreTable, delta: float = 0.05) -> Hull:
     """Return the curves of a table, with limits that fail with probability delta each."""
-    width, share = cumulative_width(table, delta), np.cumsum(table.n) / table.total
+    width = isotonic_band(table, confidence_level=1.0 - delta, method="fixed_design").width
+    share = np.cumsum(table.n) / table.total
     fit = IsotonicCalibrator(log_safe=False).fit(table).predict(table.score)
     cumulative = np.cumsum(table.n * fit) / table.total
     lower, upper = np.maximum(0.0, cumulative - width), np.minimum(share, cumulative + width)

@@ -21,6 +21,9 @@ _CLAUSES = re.compile(r"; (?=(?:[^`]*`[^`]*`)*[^`]*$)")  # between parameters, n
 # reads them says how they are called.
 COLUMN, ROWS, FILES = "<column>", "<rows>", "<files>"
 
+# What measures and estimators call parameters of the functions that take rows, as scikit-learn has it.
+_IN_SCIKIT_LEARN = {"weight": "sample_weight", "cluster": "groups", "prediction": "y_proba"}
+
 # Returns how a parameter and its value are written; None for one that the caller does not have. A parameter beside the
 # name of a function, in one clause, is one of that function: "calibrant.audit::relative_to".
 Spell = Callable[[str, str | None], str | None]
@@ -100,8 +103,10 @@ class CalibrantError(ValueError):
         return self.text(self._spell)
 
     def _spell(self, name: str, value: str | None) -> str | None:
-        lacks = self.known is not None and "." not in name and name not in {*self.known, "query"}
-        return None if lacks else _in_python(name, value)
+        known = None if self.known is None or "." in name else {*self.known, "query"}
+        if known is not None and name not in known:
+            name = _IN_SCIKIT_LEARN.get(name, name)
+        return None if known is not None and name not in known else _in_python(name, value)
 
     def text(self, spell: Spell) -> str:
         """Return the message with every parameter as `spell` writes its name and its value, if it has one.

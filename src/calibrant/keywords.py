@@ -22,21 +22,21 @@ _T = TypeVar("_T")
 # Names that packages have for one thing. Of those that a function has, the first is meant; by a text, one of a column.
 _ALIKE = (
     ("count", "counts", "freq_weights", "frequency", "repeats"),
-    ("sample_weight", "weight", "weights", "w", "case_weights"),
-    ("clusters", "cluster", "groups", "group"),
+    ("weight", "sample_weight", "weights", "w", "case_weights"),
+    ("cluster", "groups", "clusters", "group"),
     ("by", "segments", "segment", "strata", "subgroups", "sensitive_features"),
-    ("y_true", "y", "labels", "label", "target", "targets", "outcome", "outcomes", "y_test"),
-    ("y_proba", "y_pred", "p", "score", "scores", "y_prob", "y_score", "prob", "probs", "proba", "pred", "prediction",
+    ("y_true", "data", "outcome", "y", "labels", "label", "target", "targets", "outcomes", "y_test", "correct"),
+    ("y_proba", "y_pred", "prediction", "p", "score", "scores", "y_prob", "y_score", "prob", "probs", "proba", "pred",
      "predictions"),
     ("confidence_level", "confidence", "level", "conf", "conf_level", "ci"),
     ("random_state", "seed", "rng"),
-    ("outcome_limits", "cap", "limits", "limit"),
+    ("limits", "cap", "outcome_limits", "limit"),
     ("n_bins", "bins", "nbins", "num_bins"),
     ("n_folds", "cv", "folds", "n_splits"),
     ("n_simulations", "n_boot", "n_bootstrap", "n_resamples"),
     ("pos_label", "positive", "positive_class", "pos_class"),
 )  # fmt: skip
-_COLUMNS = frozenset({"weight", "label", "outcome", "score", "scores", "prediction"})
+_COLUMNS = frozenset({"weight", "outcome", "prediction"})
 _WEIGHTS, _SEGMENTS = (next(names for names in _ALIKE if one in names) for one in ("sample_weight", "by"))
 # Functions that have one method -> where another one makes a difference.
 _ONE_METHOD = {
@@ -53,8 +53,8 @@ def meant(unknown: str, known: Collection[str], value: Any = None) -> list[str]:
     --------
     >>> meant("weights", ["y_true", "sample_weight"]), meant("tolerence", ["tolerance"]), meant("colour", ["n"])
     (['sample_weight'], ['tolerance'], [])
-    >>> meant("groups", ["by", "clusters"])
-    ['clusters', 'by']
+    >>> meant("groups", ["by", "cluster"])
+    ['cluster', 'by']
     """
     alike = [name for names in _ALIKE if unknown in names for name in names if name in known]
     if isinstance(value, str):
@@ -112,9 +112,9 @@ def _explained(called: str, known: frozenset[str], name: str, value: Any) -> str
         return f"{unexpected}, since weights do not count rows; {PROVED.replace('`', '')}"
     if name == "method" and called in _ONE_METHOD:
         return f"{unexpected}, as {_ONE_METHOD[called]}"
-    if name == "exposure" or (name in ("outcome", "prediction") and "label" in known):
-        return f"{unexpected}; {_OF_MEANS}" if "y_proba" in known else None
-    if name in _SEGMENTS and "y_true" in known and known.isdisjoint(_SEGMENTS):
+    if name == "exposure":
+        return f"{unexpected}; {_OF_MEANS}" if known & {"y_proba", "prediction"} else None
+    if name in _SEGMENTS and known & {"y_true", "data"} and known.isdisjoint(_SEGMENTS):
         together = ", at a confidence_level of 1 - 0.05 / K for K of them, so that all hold together"
         return f"{unexpected}; call it on the rows of each segment{together * ('confidence_level' in known)}"
     right = meant(name, known, value)

@@ -1,4 +1,4 @@
-"""`calibrant audit --scores`: text, JSON, report and exit codes."""
+"""`calibrant audit --prediction`: text, JSON, report and exit codes."""
 
 import json
 
@@ -15,7 +15,7 @@ COLUMNS = ["p_a", "p_b", "p_c"]
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["audit", *map(str, arguments), "--label", "y"])
+    return CliRunner().invoke(app, ["audit", *map(str, arguments), "--outcome", "y"])
 
 
 @pytest.fixture(scope="module")
@@ -30,41 +30,46 @@ def file(tmp_path_factory):
 @pytest.mark.slow
 def test_text_json_and_report_are_those_of_python(file, tmp_path):
     page = tmp_path / "audit.html"
-    result = cal.audit(file, label="y", scores="p_*", tolerance=0.01, name="columns p_* of rows.csv")
-    done = run(file, "--scores", "p_*", "--tolerance", 0.01, "--json", "--report", page)
+    result = cal.audit(file, outcome="y", prediction="p_*", tolerance=0.01, name="columns p_* of rows.csv")
+    done = run(file, "--prediction", "p_*", "--tolerance", 0.01, "--json", "--report", page)
     assert done.exit_code == 1
     document = json.loads(done.stdout)
     assert document["certificate"]["verdict"] == result.certificate.verdict == "refuted"
     assert document["provenance"]["fingerprint"] == result.provenance.fingerprint
     assert document["provenance"]["command"].startswith("calibrant audit ")
     assert "Refuted" in page.read_text(encoding="utf-8")
-    listed = run(file, *(word for name in COLUMNS for word in ("--scores", name)), "--tolerance", 0.5)
+    listed = run(file, *(word for name in COLUMNS for word in ("--prediction", name)), "--tolerance", 0.5)
     assert listed.exit_code == 0  # every class is certified, though the test rejects
     assert listed.stdout.startswith("CERTIFIED")
     assert "against the probabilities: p <= " in listed.stdout
     assert "Errors of all classes, with bounds" in listed.stdout
     costs = tmp_path / "costs.csv"
     costs.write_text("0,1,1\n1,0,1\n1,1,0\n.3,.3,.3\n")
-    priced = run(file, "--scores", "p_*", "--cost-matrix", costs, "--json")
+    priced = run(file, "--prediction", "p_*", "--cost-matrix", costs, "--json")
     assert json.loads(priced.stdout)["decision"]["cost"] > 0.1
     costs.write_text("a,b,c\n0,1,1\n")
-    assert "expected numbers alone, between commas" in run(file, "--scores", "p_*", "--cost-matrix", costs).stderr
+    assert "expected numbers alone, between commas" in run(file, "--prediction", "p_*", "--cost-matrix", costs).stderr
     costs.write_text("0,1\n1,0\n")
-    assert "expected costs with a row for each action" in run(file, "--scores", "p_*", "--cost-matrix", costs).stderr
-    assert "check the path" in run(file, "--scores", "p_*", "--cost-matrix", tmp_path / "none.csv").stderr
-    assert "cross-fitted; of all classes" in " ".join(run(file, "--scores", "p_*", "--details").stdout.split())
+    assert (
+        "expected costs with a row for each action" in run(file, "--prediction", "p_*", "--cost-matrix", costs).stderr
+    )
+    assert "check the path" in run(file, "--prediction", "p_*", "--cost-matrix", tmp_path / "none.csv").stderr
+    assert "cross-fitted; of all classes" in " ".join(run(file, "--prediction", "p_*", "--details").stdout.split())
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "expected --score, or --scores where there are several classes, found neither"),
-        (["--scores", "p_*", "--score", "p_a"], "no --score with kind 'classes', as every class has a column"),
-        (["--scores", "p_*", "--grade", "p_a"], "no --grade with kind 'classes', as a grade has one probability"),
-        (["--scores", "p_*", "--cost-fp", "1", "--cost-fn", "2"], "--cost-matrix with --scores"),
-        (["--score", "p_a", "--cost-matrix", "costs.csv"], "--cost-matrix with --scores"),
-        (["--scores", "q_*"], "columns of probabilities for two or more classes"),
-        (["--scores", "p_a", "--scores", "p_b"], "add up to 1"),
+        (
+            ["--prediction", "p_*", "--prediction", "p_a"],
+            "takes a pattern, alone, for several classes: --prediction 'p_*'",
+        ),
+        (["--prediction", "p_*", "--grade", "p_a"], "no --grade with kind 'classes', as a grade has one probability"),
+        (["--prediction", "p_*", "--cost-fp", "1", "--cost-fn", "2"], "--cost-matrix of several classes"),
+        (["--prediction", "p_a", "--cost-matrix", "costs.csv"], "--cost-fp and --cost-fn of events"),
+        (["--prediction", "q_*"], "pass a pattern such as --prediction 'p_*', or the names of all columns"),
+        (["--prediction", "p_a", "--kind", "classes"], "columns of probabilities for two or more classes"),
+        (["--prediction", "p_a", "--prediction", "p_b"], "add up to 1"),
     ],
 )
 def test_mistakes_are_one_sentence_with_a_way_on(file, options, message):

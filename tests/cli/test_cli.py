@@ -54,7 +54,7 @@ class TestAudit:
     def test_certified(self, scores, tmp_path):
         report = tmp_path / "audit.html"
         done = run(
-            "audit", scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--cost-fp", 1, "--cost-fn", 4,
+            "audit", scores, "--outcome", "y", "--prediction", "p", "--tolerance", 0.02, "--cost-fp", 1, "--cost-fn", 4,
             "--report", report,
         )  # fmt: skip
         assert done.exit_code == 0, done.output
@@ -65,14 +65,14 @@ class TestAudit:
     @pytest.mark.slow
     def test_refuted_is_exit_code_1_and_still_reports(self, bad_scores, tmp_path):
         report = tmp_path / "audit.html"
-        done = run("audit", bad_scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--report", report)
+        done = run("audit", bad_scores, "--outcome", "y", "--prediction", "p", "--tolerance", 0.02, "--report", report)
         assert done.exit_code == 1
         assert done.stdout.startswith("REFUTED")
         assert report.exists()
 
     @pytest.mark.slow
     def test_scores_that_are_too_high_alone_pass_where_too_low_is_asked(self, bad_scores):
-        asked = ("audit", bad_scores, "--label", "y", "--score", "p", "--tolerance", 0.05, "--direction")
+        asked = ("audit", bad_scores, "--outcome", "y", "--prediction", "p", "--tolerance", 0.05, "--direction")
         done = run(*asked, "too low")
         assert done.exit_code == 0, done.output
         assert "predictions that are too low is within 0.05" in " ".join(done.stdout.split())
@@ -80,31 +80,31 @@ class TestAudit:
 
     @pytest.mark.slow
     def test_without_tolerance_there_is_nothing_to_fail(self, bad_scores):
-        done = run("audit", bad_scores, "--label", "y", "--score", "p")
+        done = run("audit", bad_scores, "--outcome", "y", "--prediction", "p")
         assert done.exit_code == 0
 
     @pytest.mark.slow
     def test_json_equals_python(self, scores):
-        done = run("audit", scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--json")
+        done = run("audit", scores, "--outcome", "y", "--prediction", "p", "--tolerance", 0.02, "--json")
         data = json.loads(done.stdout)
         y, p = np.loadtxt(scores, delimiter=",", skiprows=1, usecols=(0, 1)).T
         python = cal.audit(y, p, tolerance=0.02, name="column p of scores.csv")
         assert numbers(data) == numbers(python.to_dict(curves=False))
         assert len(done.stdout) < 20_000
         whole = json.loads(
-            run("audit", scores, "--label", "y", "--score", "p", "--tolerance", 0.02, "--json-curves").stdout
+            run("audit", scores, "--outcome", "y", "--prediction", "p", "--tolerance", 0.02, "--json-curves").stdout
         )
         assert whole["isotonic"] == python.to_dict()["isotonic"]
 
     def test_counts_are_whole_numbers(self, bad_scores):
-        data = json.loads(run("audit", bad_scores, "--label", "y", "--score", "p", "--json").stdout)
+        data = json.loads(run("audit", bad_scores, "--outcome", "y", "--prediction", "p", "--json").stdout)
         sample = [data[name] for name in ("n", "positives", "tied_rows", "distinct_scores")]
         assert sample[0] == 2_000
         assert all(isinstance(value, int) for value in [*sample, data["cutoff"]["n"], data["certificate"]["n"]])
 
     @pytest.mark.slow
     def test_details_on_request(self, bad_scores):
-        arguments = ("audit", bad_scores, "--label", "y", "--score", "p")
+        arguments = ("audit", bad_scores, "--outcome", "y", "--prediction", "p")
         short, long = run(*arguments).stdout, run(*arguments, "--details").stdout
         assert "Assumptions" not in short
         assert "\nAssumptions        The classifier was fixed" in long
@@ -112,8 +112,8 @@ class TestAudit:
 
     @pytest.mark.slow
     def test_standard_input_is_the_same(self, scores):
-        from_file = run("audit", scores, "--label", "y", "--score", "p", "--json")
-        from_pipe = run("audit", "-", "--label", "y", "--score", "p", "--json", input=scores.read_bytes())
+        from_file = run("audit", scores, "--outcome", "y", "--prediction", "p", "--json")
+        from_pipe = run("audit", "-", "--outcome", "y", "--prediction", "p", "--json", input=scores.read_bytes())
         assert from_pipe.exit_code == 0, from_pipe.output
         assert json.loads(from_pipe.stdout)["name"] == "column p of standard input"
         assert json.loads(from_pipe.stdout)["cutoff"] == json.loads(from_file.stdout)["cutoff"]
@@ -122,7 +122,7 @@ class TestAudit:
         path = write_csv(
             tmp_path / "s.csv", ["yes", "no", "no", "yes"] * 5, [0.9, 0.2, 0.4, 0.7] * 5, w=[1, 2, 3, 4] * 5
         )
-        done = run("audit", path, "--label", "y", "--score", "p", "--count", "w", "--pos-label", "yes", "--json")
+        done = run("audit", path, "--outcome", "y", "--prediction", "p", "--count", "w", "--pos-label", "yes", "--json")
         assert done.exit_code == 0, done.output
         assert json.loads(done.stdout)["n"] == 50
         assert json.loads(done.stdout)["positives"] == 25
@@ -152,7 +152,7 @@ BAD_COLUMNS = {
 def test_bad_columns(columns, message, tmp_path):
     columns = {"y": Y, "p": P} | columns
     path = write_csv(tmp_path / "s.csv", columns["y"], columns["p"])
-    expect_error(message, tmp_path, "audit", path, "--label", "y", "--score", "p")
+    expect_error(message, tmp_path, "audit", path, "--outcome", "y", "--prediction", "p")
 
 
 @pytest.mark.parametrize(
@@ -161,7 +161,7 @@ def test_bad_columns(columns, message, tmp_path):
 )
 def test_bad_weights(weight, message, tmp_path):
     path = write_csv(tmp_path / "s.csv", Y, P, w=weight)
-    expect_error(message, tmp_path, "audit", path, "--label", "y", "--score", "p", "--weight", "w")
+    expect_error(message, tmp_path, "audit", path, "--outcome", "y", "--prediction", "p", "--weight", "w")
 
 
 BAD_FILES = {
@@ -176,7 +176,7 @@ BAD_FILES = {
 @pytest.mark.parametrize(("content", "message"), BAD_FILES.values(), ids=BAD_FILES)
 def test_bad_files(content, message, tmp_path):
     (tmp_path / "s.csv").write_bytes(content)
-    expect_error(message, tmp_path, "audit", tmp_path / "s.csv", "--label", "y", "--score", "p")
+    expect_error(message, tmp_path, "audit", tmp_path / "s.csv", "--outcome", "y", "--prediction", "p")
 
 
 def test_truncated_parquet(tmp_path, scores):
@@ -185,23 +185,26 @@ def test_truncated_parquet(tmp_path, scores):
     path = tmp_path / "s.parquet"
     duckdb.sql(f"COPY (SELECT * FROM read_csv('{scores}')) TO '{path}'")
     path.write_bytes(path.read_bytes()[:5000])
-    expect_error("s.parquet", tmp_path, "audit", path, "--label", "y", "--score", "p")
+    expect_error("s.parquet", tmp_path, "audit", path, "--outcome", "y", "--prediction", "p")
 
 
 BAD_USAGE = {
-    "near miss": (["--label", "y", "--score", "pp"], "'p'"),
-    "no such column": (["--label", "outcome", "--score", "p"], "outcome"),
-    "same column": (["--label", "p", "--score", "p"], "different columns"),
-    "tolerance": (["--label", "y", "--score", "p", "--tolerance", "2"], "--tolerance in (0, 1)"),
-    "tolerance as text": (["--label", "y", "--score", "p", "--tolerance", "low"], "--tolerance"),
-    "confidence": (["--label", "y", "--score", "p", "--confidence", "0"], "--confidence in (0, 1)"),
-    "half the costs": (["--label", "y", "--score", "p", "--cost-fp", "1"], "both --cost-fp and --cost-fn"),
-    "negative cost": (["--label", "y", "--score", "p", "--cost-fp", "-1", "--cost-fn", "1"], "--cost-fp"),
-    "method": (["--label", "y", "--score", "p", "--method", "magic"], "'default', 'asymptotic', 'anytime'"),
-    "report folder": (["--label", "y", "--score", "p", "--report", "/missing/a.html"], "no folder /missing"),
-    "report of another kind": (["--label", "y", "--score", "p", "--report", "a.docx"], r".html, .pdf, .md or .tex"),
-    "report is a folder": (["--label", "y", "--score", "p", "--report", "/"], "folder"),
-    "no label": (["--score", "p"], "--label"),
+    "near miss": (["--outcome", "y", "--prediction", "pp"], "'p'"),
+    "no such column": (["--outcome", "outcome", "--prediction", "p"], "outcome"),
+    "same column": (["--outcome", "p", "--prediction", "p"], "different columns"),
+    "tolerance": (["--outcome", "y", "--prediction", "p", "--tolerance", "2"], "--tolerance in (0, 1)"),
+    "tolerance as text": (["--outcome", "y", "--prediction", "p", "--tolerance", "low"], "--tolerance"),
+    "confidence": (["--outcome", "y", "--prediction", "p", "--confidence", "0"], "--confidence in (0, 1)"),
+    "half the costs": (["--outcome", "y", "--prediction", "p", "--cost-fp", "1"], "both --cost-fp and --cost-fn"),
+    "negative cost": (["--outcome", "y", "--prediction", "p", "--cost-fp", "-1", "--cost-fn", "1"], "--cost-fp"),
+    "method": (["--outcome", "y", "--prediction", "p", "--method", "magic"], "'default', 'asymptotic', 'anytime'"),
+    "report folder": (["--outcome", "y", "--prediction", "p", "--report", "/missing/a.html"], "no folder /missing"),
+    "report of another kind": (
+        ["--outcome", "y", "--prediction", "p", "--report", "a.docx"],
+        r".html, .pdf, .md or .tex",
+    ),
+    "report is a folder": (["--outcome", "y", "--prediction", "p", "--report", "/"], "folder"),
+    "no label": (["--prediction", "p"], "--outcome"),
 }
 
 
@@ -212,7 +215,7 @@ def test_bad_usage(arguments, message, tmp_path):
 
 
 def test_missing_file(tmp_path):
-    expect_error("missing.csv", tmp_path, "audit", tmp_path / "missing.csv", "--label", "y", "--score", "p")
+    expect_error("missing.csv", tmp_path, "audit", tmp_path / "missing.csv", "--outcome", "y", "--prediction", "p")
 
 
 def expect_error(message, folder, *arguments):
@@ -228,7 +231,7 @@ def expect_error(message, folder, *arguments):
 class TestRecalibrateAndApply:
     @pytest.fixture
     def model(self, bad_scores, tmp_path):
-        done = run("recalibrate", bad_scores, "--label", "y", "--score", "p", "--model", tmp_path / "m.json", "--method", "isotonic")  # fmt: skip # noqa: E501
+        done = run("recalibrate", bad_scores, "--outcome", "y", "--prediction", "p", "--model", tmp_path / "m.json", "--method", "isotonic")  # fmt: skip # noqa: E501
         assert done.exit_code == 0, done.output
         assert re.search(r"error 0\.\d+ -> 0\.0\d+", done.stdout)
         return tmp_path / "m.json"
@@ -239,7 +242,7 @@ class TestRecalibrateAndApply:
         import duckdb
 
         out = tmp_path / f"out.{ending}"
-        done = run("apply", bad_scores, "--score", "p", "--model", model, "--output", out)
+        done = run("apply", bad_scores, "--prediction", "p", "--model", model, "--output", out)
         assert done.exit_code == 0, done.output
         assert "2,000 rows" in done.stderr
         back = duckdb.sql(f"SELECT p::DOUBLE AS p, calibrated::DOUBLE AS z, y FROM '{out}'").fetchnumpy()
@@ -249,35 +252,35 @@ class TestRecalibrateAndApply:
 
     def test_input_cannot_be_overwritten_by_accident(self, model, bad_scores, tmp_path):
         before = bad_scores.read_bytes()
-        expect_error("another file", tmp_path, "apply", bad_scores, "--score", "p", "--model", model, "--output", bad_scores)  # fmt: skip # noqa: E501
+        expect_error("another file", tmp_path, "apply", bad_scores, "--prediction", "p", "--model", model, "--output", bad_scores)  # fmt: skip # noqa: E501
         assert bad_scores.read_bytes() == before
 
     def test_existing_column_is_not_replaced(self, model, bad_scores, tmp_path):
         expect_error(
             "'y'", tmp_path,
-            "apply", bad_scores, "--score", "p", "--model", model, "--output", tmp_path / "o.csv", "--column", "y",
+            "apply", bad_scores, "--prediction", "p", "--model", model, "--output", tmp_path / "o.csv", "--column", "y",
         )  # fmt: skip
 
     def test_scores_that_are_no_probabilities(self, model, tmp_path):
         path = write_csv(tmp_path / "s.csv", Y, [*P[:-1], 7.0])
-        expect_error("row 20", tmp_path, "apply", path, "--score", "p", "--model", model, "--output", tmp_path / "o.csv")  # fmt: skip # noqa: E501
+        expect_error("row 20", tmp_path, "apply", path, "--prediction", "p", "--model", model, "--output", tmp_path / "o.csv")  # fmt: skip # noqa: E501
 
     def test_unknown_ending(self, model, bad_scores, tmp_path):
-        expect_error(".xlsx", tmp_path, "apply", bad_scores, "--score", "p", "--model", model, "--output", tmp_path / "o.xlsx")  # fmt: skip # noqa: E501
+        expect_error(".xlsx", tmp_path, "apply", bad_scores, "--prediction", "p", "--model", model, "--output", tmp_path / "o.xlsx")  # fmt: skip # noqa: E501
 
     def test_model_that_is_none(self, bad_scores, tmp_path):
-        expect_error("not JSON", tmp_path, "apply", bad_scores, "--score", "p", "--model", bad_scores, "--output", tmp_path / "o.csv")  # fmt: skip # noqa: E501
+        expect_error("not JSON", tmp_path, "apply", bad_scores, "--prediction", "p", "--model", bad_scores, "--output", tmp_path / "o.csv")  # fmt: skip # noqa: E501
 
     def test_missing_scores_stay_missing(self, model, tmp_path):
         import duckdb
 
         path = write_csv(tmp_path / "s.csv", Y, [*P[:-1], ""])
-        done = run("apply", path, "--score", "p", "--model", model, "--output", tmp_path / "o.parquet")
+        done = run("apply", path, "--prediction", "p", "--model", model, "--output", tmp_path / "o.parquet")
         assert done.exit_code == 0, done.output
         assert duckdb.sql(f"SELECT calibrated FROM '{tmp_path}/o.parquet'").fetchall()[-1] == (None,)
 
     def test_unknown_method(self, bad_scores, tmp_path):
-        expect_error("'isotonic'", tmp_path, "recalibrate", bad_scores, "--label", "y", "--score", "p", "--model", tmp_path / "n.json", "--method", "magic")  # fmt: skip # noqa: E501
+        expect_error("'isotonic'", tmp_path, "recalibrate", bad_scores, "--outcome", "y", "--prediction", "p", "--model", tmp_path / "n.json", "--method", "magic")  # fmt: skip # noqa: E501
 
 
 class TestPlan:
@@ -301,13 +304,13 @@ class TestPlan:
     def test_scores_of_a_file(self, tmp_path):
         file = tmp_path / "scores.csv"
         file.write_text("p,z\n0.1,a\n,b\n0.3,c\n")  # one score is missing, and there are no outcomes
-        words = ["plan", "certify", file, "--score", "p", "--tolerance", 0.02]
+        words = ["plan", "certify", file, "--prediction", "p", "--tolerance", 0.02]
         done = run(*words)
         assert f" {cal.plan('certify', tolerance=0.02, brier=(0.09 + 0.21) / 2).n:,} " in done.stdout
         assert done.stdout.endswith("\nLeft out: 1 of 3 rows: 1 without a score.\n")
         as_json = json.loads(run(*words, "--json").stdout)
         assert (as_json["left_out"]["n"], as_json["left_out"]["n_read"]) == (1, 3)
-        for mistake in (["--score", "z"], ["--score", "p", "--brier", 0.1], []):
+        for mistake in (["--prediction", "z"], ["--prediction", "p", "--brier", 0.1], []):
             assert run("plan", "certify", file, "--tolerance", 0.02, *mistake).exit_code == 2
 
     def test_rows_for_intervals(self):
@@ -321,7 +324,7 @@ class TestPlan:
         file, scores = tmp_path / "scores.csv", np.random.default_rng(0).beta(1, 5, 2_000)
         file.write_text("p\n0\n\n" + "\n".join(map(str, scores)))
         goals = "o:e,slope,auc,net_benefit"
-        found = json.loads(run("plan", goals, file, "--score", "p", "--threshold", 0.2, "--json").stdout)["rows"]
+        found = json.loads(run("plan", goals, file, "--prediction", "p", "--threshold", 0.2, "--json").stdout)["rows"]
         direct = cal.plan(goals, y_proba=[0.0, *scores], threshold=0.2).rows
         assert list(found.values()) == pytest.approx(list(direct.values()), rel=5e-3)  # of narrow cells
 
@@ -367,7 +370,7 @@ def test_cite_prints_bibtex():
 
 @pytest.mark.slow
 def test_text_wraps_only_on_a_terminal(scores, monkeypatch):
-    arguments = ("audit", scores, "--label", "y", "--score", "p")
+    arguments = ("audit", scores, "--outcome", "y", "--prediction", "p")
     assert max(map(len, run(*arguments).stdout.splitlines())) > 80
     monkeypatch.setattr("calibrant.cli.terminal.width", lambda: 60)
     lines = run(*arguments).stdout.splitlines()
@@ -404,7 +407,7 @@ def test_interruption_is_said_and_leaves_nothing(scores, tmp_path, monkeypatch):
 
     monkeypatch.setattr("calibrant.sources.files.FileRows.table", interrupted)
     before = sorted(tmp_path.iterdir())
-    done = run("audit", scores, "--label", "y", "--score", "p", "--report", tmp_path / "a.html")
+    done = run("audit", scores, "--outcome", "y", "--prediction", "p", "--report", tmp_path / "a.html")
     assert done.exit_code == 130
     assert "interrupted" in done.stderr
     assert sorted(tmp_path.iterdir()) == before
@@ -418,32 +421,32 @@ def test_groups_of_rows(tmp_path):
     lines = "\n".join(f"{int(a)},{b!r},{c}" for a, b, c in zip(y, chance[patient].tolist(), patient, strict=True))
     path = tmp_path / "rows.csv"
     path.write_text(f"y,p,patient\n{lines}\n")
-    done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "patient", "--json")
+    done = run("audit", path, "--outcome", "y", "--prediction", "p", "--cluster", "patient", "--json")
     assert done.exit_code == 0
     data = json.loads(done.stdout)
     assert data["clusters"] == 100
     assert data["certificate"]["method"] == "asymptotic"
-    assert data["certificate"]["max_rows_per_cluster"] is None
+    assert data["certificate"]["cluster_cap"] is None
     assert data["performance"]["roc_auc"]["method"] == "cluster jackknife"
     assert data["performance_unseen"]["roc_auc"]["method"] == "unseen clusters"
-    expected = cal.audit(y, chance[patient], clusters=patient, name=data["name"])
+    expected = cal.audit(y, chance[patient], cluster=patient, name=data["name"])
     assert numbers(data) == numbers(expected.to_dict(curves=False))
     more = ["--cluster", "patient", "--guarantee", "unseen clusters", "--json"]
-    data = json.loads(run("audit", path, "--label", "y", "--score", "p", *more).stdout)
+    data = json.loads(run("audit", path, "--outcome", "y", "--prediction", "p", *more).stdout)
     assert data["performance"]["roc_auc"]["method"] == "unseen clusters"
     assert data["performance_unseen"] is None
-    more = ["--cluster", "patient", "--max-rows-per-cluster", "4", "--cost-fp", "1", "--cost-fn", "2", "--json"]
-    data = json.loads(run("audit", path, "--label", "y", "--score", "p", *more).stdout)
-    expected = cal.audit(y, chance[patient], clusters=patient, max_rows_per_cluster=4, costs=(1, 2), name=data["name"])
+    more = ["--cluster", "patient", "--cluster-cap", "4", "--cost-fp", "1", "--cost-fn", "2", "--json"]
+    data = json.loads(run("audit", path, "--outcome", "y", "--prediction", "p", *more).stdout)
+    expected = cal.audit(y, chance[patient], cluster=patient, cluster_cap=4, costs=(1, 2), name=data["name"])
     assert numbers(data) == numbers(expected.to_dict(curves=False))
     for arguments, message in (
         (["--method", "anytime"], "--method 'default' or 'asymptotic' with --cluster"),
-        (["--max-rows-per-cluster", "0"], "--max-rows-per-cluster to be a whole number"),
+        (["--cluster-cap", "0"], "--cluster-cap to be a whole number"),
         (["--guarantee", "any"], "--guarantee to be one of 'ordinary', 'unseen clusters'"),
     ):
-        done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "patient", *arguments)
+        done = run("audit", path, "--outcome", "y", "--prediction", "p", "--cluster", "patient", *arguments)
         assert done.exit_code == 2
         assert message in done.stderr
-    done = run("audit", path, "--label", "y", "--score", "p", "--cluster", "ward")
+    done = run("audit", path, "--outcome", "y", "--prediction", "p", "--cluster", "ward")
     assert done.exit_code == 2
     assert "a column 'ward'" in done.stderr

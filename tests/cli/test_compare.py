@@ -96,10 +96,10 @@ def test_it_says_what_python_says(scores, tmp_path):
     path, y, models = scores
     report = tmp_path / "out.html"
     options = ["--cost-fp", 1, "--cost-fn", 4, "--cluster", "case", "--confidence", 0.9, "--report", report]
-    done = run("compare", path, "--label", "y", "--score", "old", "--score", "new", *options, "--json")
+    done = run("compare", path, "--outcome", "y", "--prediction", "old", "--prediction", "new", *options, "--json")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    result = cal.compare(y, models, costs=(1, 4), clusters=np.arange(600) // 2, confidence_level=0.9)
+    result = cal.compare(y, models, costs=(1, 4), cluster=np.arange(600) // 2, confidence_level=0.9)
     expected = result.to_dict(curves=False)
     assert found["differences"] == expected["differences"]
     assert found["ranks"] == expected["ranks"]
@@ -110,29 +110,31 @@ def test_it_says_what_python_says(scores, tmp_path):
 
 
 def test_text_goes_to_a_file_whole(scores):
-    done = run("compare", scores[0], "--label", "y", "--score", "old", "--score", "new")
+    done = run("compare", scores[0], "--outcome", "y", "--prediction", "old", "--prediction", "new")
     assert done.exit_code == 0
     assert done.stdout.startswith("new is better than old at calibration error")
-    piped = run("compare", "-", "--label", "y", "--score", "old", "--score", "new", input=scores[0].read_bytes())
+    piped = run(
+        "compare", "-", "--outcome", "y", "--prediction", "old", "--prediction", "new", input=scores[0].read_bytes()
+    )
     assert piped.stdout == done.stdout
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--score", "old"], "expected at least two models, found one"),
-        (["--score", "old", "--score", "old"], "expected different models, found 'old' twice"),
-        (["--score", "old", "--score", "nwe"], "a column 'nwe' in scores.csv"),
-        (["--score", "old", "--score", "case"], "in row 5 of column case in scores.csv"),
-        (["--score", "old", "--score", "new", "--cost-fp", 1], "both --cost-fp and --cost-fn"),
+        (["--prediction", "old"], "expected at least two models, found one"),
+        (["--prediction", "old", "--prediction", "old"], "expected different models, found 'old' twice"),
+        (["--prediction", "old", "--prediction", "nwe"], "a column 'nwe' in scores.csv"),
+        (["--prediction", "old", "--prediction", "case"], "in row 5 of column case in scores.csv"),
+        (["--prediction", "old", "--prediction", "new", "--cost-fp", 1], "both --cost-fp and --cost-fn"),
         (
-            ["--score", "old", "--score", "new", "--report", "out.txt"],
+            ["--prediction", "old", "--prediction", "new", "--report", "out.txt"],
             "report whose name ends in .html, .pdf, .md or .tex",
         ),
     ],
 )
 def test_bad_input_is_exit_code_2(options, message, scores, monkeypatch):
     monkeypatch.chdir(scores[0].parent)
-    done = run("compare", "scores.csv", "--label", "y", *options)
+    done = run("compare", "scores.csv", "--outcome", "y", *options)
     assert done.exit_code == 2
     assert message in done.stderr

@@ -32,7 +32,7 @@ LINES = {
     "one segment": lines(240, segments="a"),
     "one cluster": lines(240, clusters=1),
 }
-EVENT, AMOUNT = ["--label", "y", "--score", "p"], ["--outcome", "y", "--prediction", "p"]
+EVENT, AMOUNT = ["--outcome", "y", "--prediction", "p"], ["--kind", "amount", "--outcome", "y", "--prediction", "p"]
 CALLS = {
     "event": EVENT,
     "event by": [*EVENT, "--by", "g"],
@@ -42,7 +42,7 @@ CALLS = {
     "amount capped by": [*AMOUNT, "--cap", "1", "--by", "g"],
     "amount grade": [*AMOUNT, "--grade", "g"],
     "amount capped grade": [*AMOUNT, "--cap", "1", "--grade", "g", "--cluster", "c"],
-    "classes": ["--label", "h", "--scores", "p", "--scores", "q", "--scores", "s"],
+    "classes": ["--outcome", "h", "--prediction", "p", "--prediction", "q", "--prediction", "s"],
 }
 
 
@@ -73,7 +73,7 @@ def test_a_portfolio_without_defaults_by_the_hint(tmp_path):
     path = tmp_path / "rows.csv"
     path.write_text("\n".join([HEADS, *LINES["no event"]]) + "\n")
     refused = audited(path, *CALLS["event grade"])
-    assert "by --outcome and --prediction, with --cap 1, and --grade" in re.sub(r"\s+", " ", refused.stderr)
+    assert "as amounts of 0 and 1: --kind amount, with --cap 1, and --grade" in re.sub(r"\s+", " ", refused.stderr)
     shown = audited(path, *CALLS["amount grade"], "--cap", "1", "--json")
     table = json.loads(shown.stdout)["grades"]["grades"]
     assert table["upper"] == pytest.approx([1.0 - 0.0125 ** (1.0 / 120.0)] * 2, rel=1e-6)

@@ -22,7 +22,7 @@ def file(tmp_path_factory):
 
 
 def run(*words, **keywords):
-    return CliRunner().invoke(app, ["audit", *map(str, words), "--label", "y", "--score", "p"], **keywords)
+    return CliRunner().invoke(app, ["audit", *map(str, words), "--outcome", "y", "--prediction", "p"], **keywords)
 
 
 def test_a_grade_that_is_off(file):
@@ -48,7 +48,7 @@ def test_obligors_that_stand_in_several_rows(file, tmp_path):
 @pytest.mark.slow
 def test_json_edges_standard_input_and_report(file, tmp_path):
     page = tmp_path / "page.html"
-    wanted = cal.audit_grades(file, grade="rating", label="y", score="p").to_dict()
+    wanted = cal.audit_grades(file, grade="rating", outcome="y", prediction="p").to_dict()
     assert json.loads(run(file, "--grade", "rating", "--json").stdout)["grades"] == wanted
     piped = run("-", "--grade", "0.001,0.01", "--json", input=file.read_bytes())
     found = json.loads(piped.stdout)["grades"]["grades"]
@@ -67,7 +67,7 @@ def test_json_edges_standard_input_and_report(file, tmp_path):
         (["--grade", "rating", "--by", "rating"], "expected --by or --grade, found both"),
         (["--grade", "0.1,0.01"], "expected a column '0.1,0.01'"),
         (["--grade", "rating", "--weight", "w"], "--count of equal ones, found weights that count no rows"),
-        (["--grade", "rating", "--outcome", "y", "--prediction", "p"], "--outcome"),
+        (["--grade", "rating", "--kind", "amount", "--outcome", "y", "--prediction", "p"], "--outcome"),
     ],
 )
 def test_refusals(file, words, message):

@@ -10,7 +10,7 @@ import calibrant as cal
 from calibrant.cli.main import app
 from support.mean_audits import CAP, tariff
 
-NAMES = ["--outcome", "loss", "--prediction", "premium"]
+NAMES = ["--kind", "amount", "--outcome", "loss", "--prediction", "premium"]
 
 
 def run(*arguments):
@@ -29,8 +29,8 @@ def file(tmp_path_factory):
 @pytest.mark.slow
 def test_text_json_and_report_are_those_of_python(file, tmp_path):
     page = tmp_path / "audit.md"
-    asked = {"exposure": "years", "outcome_limits": (0, CAP), "tolerance": 0.5}
-    result = cal.audit(file, outcome="loss", prediction="premium", **asked)
+    asked = {"exposure": "years", "limits": (0, CAP), "tolerance": 0.5}
+    result = cal.audit(file, kind="amount", outcome="loss", prediction="premium", **asked)
     done = run(file, *NAMES, "--exposure", "years", "--cap", CAP, "--tolerance", 0.5, "--json", "--report", page)
     assert done.exit_code == 0, done.output
     document = json.loads(done.stdout)
@@ -48,28 +48,29 @@ def test_text_json_and_report_are_those_of_python(file, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ([], "expected --label with --score or --scores, or --outcome with --prediction, found no column of outcomes"),
-        (["--outcome", "loss"], "the names of both columns, --outcome and --prediction"),
         ([*NAMES, "--cap", 100], "give the cap, or outcome limits, that every outcome keeps to: --floor and --cap"),
         ([*NAMES, "--cap", -5], "--floor and --cap to be two numbers, the first below the second"),
         (
-            ["--outcome", "loss", "--score", "premium"],
-            "no --score with kind 'amount'",
+            [*NAMES, "--prediction", "loss"],
+            "expected --prediction to name one column, found 'premium' and 'loss'; name one of them",
         ),
         ([*NAMES, "--tolerance", 5], "it is a share of the predicted total: 0.05 for 5%"),
         ([*NAMES, "--exposure", "years", "--weight", "years"], "expected --exposure or --weight, found both"),
         (
             [*NAMES, "--cost-fp", 1, "--cost-fn", 2],
-            "--cost-fp and --cost-fn with --score, found costs of the other kind",
+            "--cost-fp and --cost-fn of events, found costs of another kind",
         ),
         ([*NAMES, "--method", "anytime"], "expected --method to be one of 'default', 'asymptotic'"),
-        (["--outcome", "premium", "--prediction", "loss"], "predictions above 0"),
-        (["--outcome", "loss", "--prediction", "prem"], "did you mean 'premium'?"),
+        (["--kind", "amount", "--outcome", "premium", "--prediction", "loss"], "predictions above 0"),
+        (["--kind", "amount", "--outcome", "loss", "--prediction", "prem"], "did you mean 'premium'?"),
         (
-            ["--label", "claims", "--score", "rate", "--exposure", "years"],
-            "pass --outcome and --prediction if",
+            ["--outcome", "claims", "--prediction", "rate", "--exposure", "years"],
+            "pass --kind amount if",
         ),
-        (["--label", "claims", "--score", "rate"], "calibrant audit with --outcome and --prediction judges predicted"),
+        (
+            ["--outcome", "claims", "--prediction", "rate"],
+            "calibrant audit with --kind amount judges predicted",
+        ),
     ],
 )
 def test_mistakes_are_one_sentence_with_a_way_on(file, options, message):

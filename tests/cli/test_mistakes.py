@@ -21,7 +21,7 @@ import calibrant as cal
 from calibrant.cli.main import app
 
 Y, P = [0, 1] * 10, [0.2, 0.7] * 10
-AUDIT = ["audit", "FILE", "--label", "y", "--score", "p"]
+AUDIT = ["audit", "FILE", "--outcome", "y", "--prediction", "p"]
 
 
 def csv(y=Y, p=P, header="y,p", separator=","):
@@ -74,7 +74,7 @@ IN_A_SHELL = {
         csv([10**399, 1, 2, *Y[3:]]), AUDIT, "two label values", "1000000000000000000000000000...", "one class",
     ),
     "counts as outcomes": (
-        csv([0, 1, 4, *Y[3:]]), AUDIT, "two label values", "0, 1, 4", "--outcome and --prediction judges",
+        csv([0, 1, 4, *Y[3:]]), AUDIT, "two label values", "0, 1, 4", "--kind amount judges",
     ),
     "one outcome only": (csv(y=[0] * 20), AUDIT, "rows of both classes", "only negatives", "(--pos-label)"),
     "a misspelt outcome": (
@@ -82,8 +82,8 @@ IN_A_SHELL = {
     ),
     "one cost of two": (csv(), [*AUDIT, "--cost-fp", "1"], "both --cost-fp and --cost-fn", "one of them", "give both"),
     "one cost of amounts": (
-        csv(), ["audit", "FILE", "--outcome", "y", "--prediction", "p", "--cost-fp", "1"],
-        "--cost-fp and --cost-fn with --score", "costs of the other kind", "leave them out",
+        csv(), ["audit", "FILE", "--kind", "amount", "--outcome", "y", "--prediction", "p", "--cost-fp", "1"],
+        "--cost-fp and --cost-fn of events", "costs of another kind", "leave them out",
     ),
     "a negative cost": (
         csv(), [*AUDIT, "--cost-fp", "-1", "--cost-fn", "4"], "--cost-fp in [0,", "-1", "what one such mistake costs",
@@ -105,19 +105,19 @@ IN_A_SHELL = {
         "finite weights that are not negative", "-1.0 in row 20", "drop or correct such rows",
     ),
     "rows in place of a model": (
-        csv(), ["apply", "FILE", "--score", "p", "--model", "FILE", "--output", "OUT.csv"],
+        csv(), ["apply", "FILE", "--prediction", "p", "--model", "FILE", "--output", "OUT.csv"],
         "a model file written by calibrant", "not JSON", "calibrant recalibrate",
     ),
     "a spreadsheet as output": (
-        csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.xlsx"], ".csv", ".xlsx",
+        csv(), ["apply", "FILE", "--prediction", "p", "--model", "MODEL", "--output", "OUT.xlsx"], ".csv", ".xlsx",
         "rename it",
     ),
     "a column that is there already": (
-        csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", "y"],
+        csv(), ["apply", "FILE", "--prediction", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", "y"],
         "a new column name", "'y'", "--column",
     ),
     "a column without a name": (
-        csv(), ["apply", "FILE", "--score", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", ""],
+        csv(), ["apply", "FILE", "--prediction", "p", "--model", "MODEL", "--output", "OUT.csv", "--column", ""],
         "a name for the new column", "''", "leave --column out",
     ),
     "a database of another kind": (
@@ -159,7 +159,9 @@ def test_in_a_shell(content, arguments, expected, found, remedy, tmp_path):
     message = done.stderr.strip().removeprefix("calibrant: error: ")
     says(message, expected, found, remedy)
     assert "`" not in message
-    assert not re.search(r"\b(pos_label|confidence_level|sample_weight|clusters=|\w+_cost)\b", message), message
+    assert not re.search(r"\b(pos_label|confidence_level|sample_weight|y_true|y_proba|cluster=|\w+_cost)\b", message), (
+        message
+    )
 
 
 FRAME = pd.DataFrame({"y": Y, "p": P})
@@ -184,19 +186,37 @@ IN_PYTHON = {
         "labels of two classes", "3: 0, 1, 2", "pass y == c",
     ),
     "a dataframe without names": (
-        lambda: cal.audit(FRAME), "labels and scores", "a DataFrame and no scores", "label='y'",
+        lambda: cal.audit(FRAME), "labels and scores", "a DataFrame and no scores", "outcome='y', prediction='p'",
     ),
-    "a path without names": (lambda: cal.audit("scores.csv"), "labels and scores", "a str and no scores", "label='y'"),
-    "one name of two": (lambda: cal.audit(FRAME, label="y"), "the names of both columns", "label", "score='p'"),
-    "names beside arrays": (
-        lambda: cal.audit(Y, P, label="y", score="p"), "no arrays", "y_proba", "audit(y, p, sample_weight=w)",
+    "a measure of a dataframe": (
+        lambda: cal.brier_score(FRAME), "labels and scores", "a DataFrame and no scores", "y_proba as second argument",
     ),
-    "a misspelt column": (lambda: cal.audit(FRAME, label="Y", score="p"), "a column 'Y'", "y, p", "did you mean 'y'?"),
+    "a path without names": (
+        lambda: cal.audit("scores.csv"), "labels and scores", "a str and no scores", "prediction as second argument",
+    ),
+    "one name of two": (
+        lambda: cal.audit(FRAME, outcome="y"), "the names of both columns", "outcome", "prediction='p'",
+    ),
+    "the other name of two": (lambda: cal.audit(FRAME, "p"), "the names of both columns", "prediction", "outcome='y'"),
+    "a name beside arrays": (
+        lambda: cal.audit(Y, P, outcome="y"), "arrays and no outcome", "a list and outcome", "audit(y, p, weight=w)",
+    ),
+    "a name beside series": (
+        lambda: cal.certify(FRAME.y, FRAME.p, outcome="y"), "arrays and no outcome", "a Series and outcome",
+        "audit(frame, outcome='y', prediction='p', weight='w')",
+    ),
+    "two columns for one prediction": (
+        lambda: cal.certify(FRAME, ["y", "p"], outcome="y", kind="event"), "prediction to name one column",
+        "'y' and 'p'", "kind='classes'",
+    ),
+    "a misspelt column": (
+        lambda: cal.audit(FRAME, outcome="Y", prediction="p"), "a column 'Y'", "y, p", "did you mean 'y'?",
+    ),
     "one outcome only, to be recalibrated": (
         lambda: cal.AutoCalibrator().fit(P, [1] * 20), "rows of both classes", "only positives in 20 rows", "pos_label",
     ),
     "lists as outcomes": (
-        lambda: cal.audit(pd.DataFrame({"y": [[0], [1]] * 10, "p": P}), label="y", score="p"),
+        lambda: cal.audit(pd.DataFrame({"y": [[0], [1]] * 10, "p": P}), outcome="y", prediction="p"),
         "one label per row", "nested values", "a flat column",
     ),
     "columns exchanged": (lambda: cal.audit(P, Y), "labels 0 and 1", "0.2, 0.7", "look swapped: exchange them"),
@@ -247,26 +267,39 @@ def test_two_columns_that_are_rounded_are_taken():
     assert cal.audit(names, proba, pos_label="good").cutoff == cal.audit(Y, proba[:, 1]).cutoff
 
 
-@pytest.mark.parametrize("first", [["--label", "z"], ["--label=z"]])
+@pytest.mark.parametrize("first", [["--outcome", "z"], ["--outcome=z"]])
 @pytest.mark.parametrize("command", ["audit", "recalibrate", "monitor", "selective"])
 def test_an_option_of_one_value_is_given_once(first, command, tmp_path):
     """The last one would win in silence."""
     file, model = tmp_path / "f.csv", tmp_path / "out.json"
     file.write_text("y,z,p\n" + "0,1,0.2\n1,0,0.7\n" * 30)
     words = {"recalibrate": ["--model", model], "monitor": ["--tolerance", "0.1", "--state", model]}.get(command, [])
-    given = [str(word) for word in [command, file, *first, "--label", "y", "--score", "p", *words]]
+    given = [str(word) for word in [command, file, *first, "--outcome", "y", "--prediction", "p", *words]]
     done = CliRunner().invoke(app, given)
     assert done.exit_code == 2
-    assert "--label is given 2 times; give it once." in done.stderr
+    assert "--outcome is given 2 times; give it once." in done.stderr
     assert not model.exists()
     assert CliRunner().invoke(app, [*given[:2], *given[2 + len(first) :]]).exit_code == 0
 
 
-@pytest.mark.parametrize("command", ["recalibrate", "apply", "compare", "monitor", "selective"])
-def test_several_classes_where_a_command_takes_one(command):
-    done = CliRunner().invoke(app, [command, "f.csv", "--scores", "p_*"])
+@pytest.mark.parametrize("command", ["recalibrate", "apply", "compare", "monitor", "selective", "plan"])
+def test_several_classes_where_a_command_takes_one(command, tmp_path):
+    file, model = tmp_path / "f.csv", tmp_path / "m.json"
+    file.write_text(csv())
+    model.write_text(cal.export.to_json(cal.BetaCalibrator().fit(P, Y)))
+    further = {
+        "recalibrate": ["--outcome", "y", "--model", tmp_path / "new.json"],
+        "apply": ["--model", model, "--output", tmp_path / "out.csv"],
+        "compare": ["--outcome", "y", "--prediction", "p"],
+        "monitor": ["--outcome", "y", "--tolerance", "0.1", "--state", tmp_path / "s.json"],
+        "selective": ["--outcome", "y"],
+        "plan": ["--tolerance", "0.1"],
+    }
+    goal = ["certify"] if command == "plan" else []
+    words = [command, *goal, file, "--prediction", "p_*", *further[command]]
+    done = CliRunner().invoke(app, [str(word) for word in words])
     assert done.exit_code == 2
-    assert "MulticlassAutoCalibrator recalibrates them" in " ".join(done.stderr.split())
+    assert "calibrant audit takes a pattern, alone, for several classes: --prediction 'p_*'" in done.stderr
 
 
 N = 120
@@ -280,8 +313,8 @@ SEVERAL = WORLD[["p_1", "p_2", "p_3"]].to_numpy()
     ("call", "named", "absent", "followed"),
     [
         (
-            lambda: cal.audit(WORLD, label="y", score="p", by="site"), "lower min_rows", "--",
-            lambda: cal.audit(WORLD, label="y", score="p", by="site", min_rows=4),
+            lambda: cal.audit(WORLD, outcome="y", prediction="p", by="site"), "lower min_rows", "--",
+            lambda: cal.audit(WORLD, outcome="y", prediction="p", by="site", min_rows=4),
         ),
         (
             lambda: cal.audit(WORLD.z, SEVERAL, target_error=0.5), "calibrant.selective(y, P)", "--",
@@ -334,12 +367,34 @@ def test_what_is_advised_helps(call, named, absent, followed):
 @pytest.mark.parametrize(
     ("words", "absent"),
     [
-        (["audit", "FILE", "--label", "y", "--score", "p", "--by", "site"], "calibrant."),
-        (["audit", "FILE", "--label", "kind", "--scores", "p_*"], "classes="),
-        (["recalibrate", "FILE", "--outcome", "z", "--prediction", "p", "--by", "site", "--model", "m.json"], "conf"),
-        (["monitor", "FILE", "--label", "gap", "--score", "p", "--state", "s.json", "--tolerance", "0.1"], "drop,"),
-        (["audit", "FILE", "--label", "y", "--score", "p", "--target-error", "0.1", "--cluster", "z"], "--calibrant"),
-        (["audit", "FILE", "--label", "y", "--score", "p", "--tolerence", "0.1"], "--prediction"),
+        (["audit", "FILE", "--outcome", "y", "--prediction", "p", "--by", "site"], "calibrant."),
+        (["audit", "FILE", "--outcome", "kind", "--prediction", "p_*"], "classes="),
+        (
+            [
+                "recalibrate",
+                "FILE",
+                "--kind",
+                "amount",
+                "--outcome",
+                "z",
+                "--prediction",
+                "p",
+                "--by",
+                "site",
+                "--model",
+                "m.json",
+            ],
+            "conf",
+        ),
+        (
+            ["monitor", "FILE", "--outcome", "gap", "--prediction", "p", "--state", "s.json", "--tolerance", "0.1"],
+            "drop,",
+        ),
+        (
+            ["audit", "FILE", "--outcome", "y", "--prediction", "p", "--target-error", "0.1", "--cluster", "z"],
+            "--calibrant",
+        ),
+        (["audit", "FILE", "--outcome", "y", "--prediction", "p", "--tolerence", "0.1"], "--prediction"),
     ],
 )
 def test_no_option_is_advised_that_the_command_lacks(words, absent, tmp_path, monkeypatch):
@@ -354,7 +409,7 @@ def test_a_field_of_records_is_read_by_a_query(tmp_path):
     """Of each column in turn, as the messages say."""
     path = tmp_path / "judged.jsonl"
     path.write_text("".join(f'{{"a": {{"y": {y}}}, "b": {{"p": {p}}}}}\n' for y, p in zip(Y, P, strict=True)))
-    words, columns = [str(path)], ["--label", "a.y", "--score", "b.p"]
+    words, columns = [str(path)], ["--outcome", "a.y", "--prediction", "b.p"]
     for _ in range(2):
         said = CliRunner().invoke(app, ["audit", *words, *columns]).stderr
         words = ["--query", shlex.split(said[said.index("--query") :])[1]]

@@ -36,7 +36,7 @@ def months(tmp_path):
     return tmp_path
 
 
-OPTIONS = ["--label", "y", "--score", "p", "--time", "day", "--tolerance", "0.01", "--state"]
+OPTIONS = ["--outcome", "y", "--prediction", "p", "--time", "day", "--tolerance", "0.01", "--state"]
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_the_next_command_runs_and_fits_the_rows_since_the_change(tmp_path, monk
         rows = range(1000 * month, 1000 * month + 1000)
         lines = [f"{y[i]:d},{score[i]},{day[i]}" for i in rows]
         (tmp_path / f"it's {month}.csv").write_text("\n".join(["y,p$,day", *lines]) + "\n")
-        options = ["--label", "y", "--score", "p$", "--tolerance", "0.01", "--state", "s.json", *time]
+        options = ["--outcome", "y", "--prediction", "p$", "--tolerance", "0.01", "--state", "s.json", *time]
         done = CliRunner().invoke(app, ["monitor", f"it's {month}.csv", *options])
         assert done.exit_code in (0, 1), done.output
     command = done.stdout.splitlines()[-1].removeprefix("Next      ")
@@ -100,7 +100,7 @@ def test_a_repair_takes_rows_whose_outcome_is_known_once_each(tmp_path, monkeypa
     score = rng.beta(1, 6, 6000).round(6)
     y = rng.uniform(size=6000) < np.where(day < 50, score, score**0.7)
     date, options = np.datetime64("2026-01-01") + day, ["--odds-tolerance", "1.2", "--maturity", "20", "--state", "s"]
-    options += ["--label", "y", "--score", "p", "--time", "day", "--missing", missing]
+    options += ["--outcome", "y", "--prediction", "p", "--time", "day", "--missing", missing]
     options += ["--id", "loan"] if id else []
     for end in range(45, 101, 7):
         rows = np.flatnonzero((day >= end - 45) & (day < end))
@@ -136,7 +136,7 @@ def test_no_repair_is_named_where_rows_are_sorted_by_the_outcome(tmp_path):
     score = score[np.argsort(-(rng.uniform(size=2000) < score).astype(int))]
     path, report = tmp_path / "sorted.csv", tmp_path / "page.html"
     path.write_text("y,p\n" + "".join(f"{a:d},{b}\n" for a, b in zip(y, score, strict=True)))
-    options = ["--label", "y", "--score", "p", "--odds-tolerance", "1.2", "--state", tmp_path / "s.json"]
+    options = ["--outcome", "y", "--prediction", "p", "--odds-tolerance", "1.2", "--state", tmp_path / "s.json"]
     done = run(path, *options, "--report", report, code=1)
     assert "Are the rows sorted by the outcome" in done.stdout
     assert "recalibrate" not in done.stdout
@@ -162,7 +162,7 @@ def test_the_next_command_says_what_to_fill_in_where_no_file_was_named(tmp_path)
     rows = "\n".join(["y,p,day", *(f"{i % 9 < 8:d},0.1,2026-01-{i // 4 + 1:02}" for i in range(99))])
     done = CliRunner().invoke(app, ["monitor", "-", *OPTIONS, str(tmp_path / "s.json")], input=rows)
     assert done.exit_code == 1, done.output
-    assert "calibrant recalibrate FILE --label y --score p" in done.stdout
+    assert "calibrant recalibrate FILE --outcome y --prediction p" in done.stdout
     assert "# FILE: the rows since row 1" in done.stdout
 
 
@@ -170,7 +170,7 @@ def test_the_next_command_says_what_to_fill_in_where_no_file_was_named(tmp_path)
 def test_the_same_file_twice_is_refused_unless_told_otherwise(months):
     """A job of cron that ran twice, where no column shows it."""
     state = months / "s.json"
-    options = [months / "0.csv", "--label", "y", "--score", "p", "--tolerance", "0.01", "--state", state]
+    options = [months / "0.csv", "--outcome", "y", "--prediction", "p", "--tolerance", "0.01", "--state", state]
     run(*options)
     before = state.read_bytes()
     assert "--again if they are other rows" in run(*options, code=2).stderr
@@ -193,17 +193,17 @@ def test_other_settings_are_refused_with_their_names(months):
 
 
 def test_a_tolerance_has_to_be_given(months):
-    done = run(months / "0.csv", "--label", "y", "--score", "p", "--state", months / "s.json", code=2)
+    done = run(months / "0.csv", "--outcome", "y", "--prediction", "p", "--state", months / "s.json", code=2)
     assert "expected either --tolerance or --odds-tolerance, found neither" in done.stderr
     assert not (months / "s.json").exists()
 
 
 def test_blocks_and_an_expected_size(months):
     state = months / "s.json"
-    run(months / "0.csv", "--label", "y", "--score", "p", "--block", "day", "--tolerance", "0", "--state", state)
+    run(months / "0.csv", "--outcome", "y", "--prediction", "p", "--block", "day", "--tolerance", "0", "--state", state)
     assert json.loads(state.read_text())["block"]["name"] == "2026-01-25"
     sized = ["--odds-tolerance", "1.1", "--expect", "0.3", "--state", months / "t.json"]
-    run(months / "0.csv", "--label", "y", "--score", "p", *sized)
+    run(months / "0.csv", "--outcome", "y", "--prediction", "p", *sized)
 
 
 def test_rows_wait_for_their_age(months):
@@ -235,7 +235,7 @@ def test_strange_values_are_named(months):
 def test_an_alarm_is_said_though_the_picture_or_the_state_cannot_be_written(tmp_path, monkeypatch):
     path, picture = tmp_path / "few.csv", tmp_path / "x.png"
     path.write_text("y,p\n1,0.0\n0,0.5\n")
-    options = ["--label", "y", "--score", "p", "--tolerance", "0", "--mode", "rate", "--state"]
+    options = ["--outcome", "y", "--prediction", "p", "--tolerance", "0", "--mode", "rate", "--state"]
     done = run(path, *options, tmp_path / "s.json", "--plot", picture, code=1)
     assert done.stdout.startswith("ALARM     row 1 (few.csv): ")
     assert "Warning: no picture written: expected a monitor that has read 16 rows, found fewer" in done.stderr
@@ -267,7 +267,7 @@ def test_a_report_has_the_verdict_and_the_next_command(months):
     for line in done.stdout.splitlines()[1:]:
         label, _, text = line.partition(" ")
         assert re.sub(r"\s+", " ", text).strip() in page.text, label
-    assert f"Command calibrant monitor {months}/2.csv --label y" in page.text
+    assert f"Command calibrant monitor {months}/2.csv --outcome y" in page.text
     again = run(months / "2.csv", *OPTIONS, state, "--report", report, code=2)
     assert "rows after the last one read" in again.stderr
     assert Page(report.read_text(encoding="utf-8")).text == page.text
@@ -278,7 +278,7 @@ def test_hostile_names_of_columns_are_only_words(tmp_path):
     name = NASTY.replace('"', "")
     path.write_text(f'y,"{name}"\n' + "1,0.05\n1,0.1\n" * 40)
     written = ["--state", tmp_path / "s.json", "--report", report]
-    run(path, "--label", "y", "--score", name, "--tolerance", "0.01", *written, code=1)
+    run(path, "--outcome", "y", "--prediction", name, "--tolerance", "0.01", *written, code=1)
     text = report.read_text(encoding="utf-8")
     page = Page(text)
     assert page.count("script") == 1
@@ -315,7 +315,16 @@ def test_a_query_that_was_read_now_is_in_the_next_command(tmp_path, monkeypatch,
     day = [f"2026-0{1 + i // 300}-{1 + i // 15 % 20:02}" for i in range(900)]
     lines = [f"{a:d},{b},{c},{i // 3}" for i, (a, b, c) in enumerate(zip(y, score, day, strict=True))]
     (tmp_path / "rows.csv").write_text("\n".join(["y,p,day,block", *lines]) + "\n")
-    words = ["--query", "SELECT * FROM 'rows.csv' -- all;", "--label", "y", "--score", "p", "--tolerance", "0.05"]
+    words = [
+        "--query",
+        "SELECT * FROM 'rows.csv' -- all;",
+        "--outcome",
+        "y",
+        "--prediction",
+        "p",
+        "--tolerance",
+        "0.05",
+    ]
     done = run(*words, *time, "--block", "block", "--state", "s.json", code=1)
     command = done.stdout.splitlines()[-1].removeprefix("Next      ")
     assert run_command(command).exit_code == 0, command

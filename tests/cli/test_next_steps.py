@@ -72,79 +72,79 @@ def write_rows(folder):
 
 
 _LINES = """
-audit rows.csv --label y --score high
-audit rows.parquet --label y --score high
-audit rows.jsonl --label y --score high --tolerance 0.02
-audit --label y --score high -- '-first 1.csv' '-first 2.csv'
-audit --query "SELECT * FROM 'rows.csv' -- all" --label y --score high
-audit --query 'SELECT * FROM scored' --database rows.db --label y --score high --cluster site
-audit rows.csv --label y --score high --weight '$w'
-audit rows.csv --label y --score high --count n
-audit rows.csv --label y --score high --cluster site
-audit rows.csv --label y --score high --cluster g --cluster ward
-audit rows.csv --label y --score high --cluster site --count n
-audit rows.csv --label y --score high --cluster site --guarantee 'unseen clusters'
-audit rows.csv --label y --score high --confidence 0.9 --details
-audit rows.csv --label y --score high --by g
-audit rows.csv --label y --score high --by g --by ward --depth 2
-audit rows.csv --label y --score high --grade grade
-audit rows.csv --label y --score high --grade 0.3,0.6 --cluster site
-audit rows.csv --label y --score high --target-error 0.2
-audit rows.csv --label y --score high --cost-fp 1 --cost-fn 4 --tolerance 0.3
-audit rows.csv --label y --score high --method asymptotic --tolerance 0.2
-audit rows.csv --label y --score high --direction 'too low'
-audit holes.csv --label y --score high --missing drop
-audit holes.csv --label y --score high --missing drop --cluster site
-audit holes.csv --label y --score high --missing drop --weight '$w'
-audit holes.csv --label y --score high --missing drop --by g
-audit rows.csv --label signed --score high
-audit rows.csv --label known --score high
-audit rows.csv --label ill --pos-label "it's" --score high
-audit rows.csv --label 'one or two' --pos-label 1 --score high
-audit rows.csv --label y --score level
-audit rows.csv --label y --score level --tolerance 0.02
-audit rows.csv --label y --score level --cluster site
-audit rows.csv --label y --score p --tolerance 0.03
-audit rows.csv --label y --score p --tolerance 0.03 --confidence 0.9
-audit rows.csv --label y --score p --tolerance 0.03 --method anytime
-audit rows.csv --label y --score p --tolerance 0.03 --direction 'too high'
-audit rows.csv --label y --score p --tolerance 0.03 --by g
-audit rows.csv --label y --score p --tolerance 0.03 --count n
-audit rows.csv --label y --score turned
-audit rows.csv --label signed --score turned
-audit rows.csv --label known --score turned
-audit rows.csv --label ill --pos-label "it's" --score turned
-audit rows.csv --label 'one or two' --pos-label 1 --score turned
-audit rows.csv --label y --pos-label 1 --score turned
-audit rows.csv --label 'of three' --pos-label a --score turned
-audit rows.csv --label y --score turned --weight '$w'
-audit rows.csv --label y --score turned --count n
-audit rows.csv --label y --score turned --cluster site --cluster ward
-audit rows.csv --label y --score turned --by g
-audit rows.csv --label y --score turned --tolerance 0.1 --cost-fp 1 --cost-fn 3 --confidence 0.9 --grade 0.3,0.6
-audit holes.csv --label y --score turned --missing drop
-audit rows.csv --outcome claims --prediction mean
-audit rows.csv --outcome claims --prediction mean --exposure years
-audit rows.csv --outcome claims --prediction mean --weight '$w'
-audit rows.csv --outcome claims --prediction mean --cluster site
-audit rows.csv --outcome claims --prediction mean --cap 20 --tolerance 0.5 --confidence 0.9
-audit rows.parquet --outcome claims --prediction mean --cap 20
-audit holes.csv --outcome claims --prediction mean --missing drop
-audit rows.csv --label class --scores 'p_*'
-audit rows.csv --label class --scores p_cat --scores p_dog --scores p_eel --tolerance 0.2
-monitor rows.csv --label y --score high --tolerance .02 --state s.json
-monitor rows.csv --label y --score high --tolerance .02 --state s.json --time day
-monitor rows.csv --label y --score high --tolerance .02 --state s.json --block day
-monitor rows.csv --label y --score high --tolerance .02 --state s.json --time day --maturity 3 --id id
-monitor rows.parquet --label y --score high --tolerance .02 --state s.json --time day
-monitor due.csv --label y --score high --tolerance .02 --state s.json --time day --maturity 3 --id id --missing negative
-monitor rows.csv --label ill --pos-label "it's" --score high --tolerance .02 --state s.json --expect shift
-monitor --query "SELECT * FROM 'rows.csv'" --label y --score high --tolerance .02 --state s.json --time day --block site
-monitor --query 'SELECT * FROM scored' --database rows.db --label y --score high --tolerance .02 --state s.json
-""".strip().splitlines()
-_QUICK = [line for line in _LINES if line.endswith(("csv --label y --score high --cluster site", "s.json --time day"))][
-    :2
-]
+audit rows.csv --outcome y --prediction high
+audit rows.parquet --outcome y --prediction high
+audit rows.jsonl --outcome y --prediction high --tolerance 0.02
+audit --outcome y --prediction high -- '-first 1.csv' '-first 2.csv'
+audit --query "SELECT * FROM 'rows.csv' -- all" --outcome y --prediction high
+audit --query 'SELECT * FROM scored' --database rows.db --outcome y --prediction high --cluster site
+audit rows.csv --outcome y --prediction high --weight '$w'
+audit rows.csv --outcome y --prediction high --count n
+audit rows.csv --outcome y --prediction high --cluster site
+audit rows.csv --outcome y --prediction high --cluster g --cluster ward
+audit rows.csv --outcome y --prediction high --cluster site --count n
+audit rows.csv --outcome y --prediction high --cluster site --guarantee 'unseen clusters'
+audit rows.csv --outcome y --prediction high --confidence 0.9 --details
+audit rows.csv --outcome y --prediction high --by g
+audit rows.csv --outcome y --prediction high --by g --by ward --depth 2
+audit rows.csv --outcome y --prediction high --grade grade
+audit rows.csv --outcome y --prediction high --grade 0.3,0.6 --cluster site
+audit rows.csv --outcome y --prediction high --target-error 0.2
+audit rows.csv --outcome y --prediction high --cost-fp 1 --cost-fn 4 --tolerance 0.3
+audit rows.csv --outcome y --prediction high --method asymptotic --tolerance 0.2
+audit rows.csv --outcome y --prediction high --direction 'too low'
+audit holes.csv --outcome y --prediction high --missing drop
+audit holes.csv --outcome y --prediction high --missing drop --cluster site
+audit holes.csv --outcome y --prediction high --missing drop --weight '$w'
+audit holes.csv --outcome y --prediction high --missing drop --by g
+audit rows.csv --outcome signed --prediction high
+audit rows.csv --outcome known --prediction high
+audit rows.csv --outcome ill --pos-label "it's" --prediction high
+audit rows.csv --outcome 'one or two' --pos-label 1 --prediction high
+audit rows.csv --outcome y --prediction level
+audit rows.csv --outcome y --prediction level --tolerance 0.02
+audit rows.csv --outcome y --prediction level --cluster site
+audit rows.csv --outcome y --prediction p --tolerance 0.03
+audit rows.csv --outcome y --prediction p --tolerance 0.03 --confidence 0.9
+audit rows.csv --outcome y --prediction p --tolerance 0.03 --method anytime
+audit rows.csv --outcome y --prediction p --tolerance 0.03 --direction 'too high'
+audit rows.csv --outcome y --prediction p --tolerance 0.03 --by g
+audit rows.csv --outcome y --prediction p --tolerance 0.03 --count n
+audit rows.csv --outcome y --prediction turned
+audit rows.csv --outcome signed --prediction turned
+audit rows.csv --outcome known --prediction turned
+audit rows.csv --outcome ill --pos-label "it's" --prediction turned
+audit rows.csv --outcome 'one or two' --pos-label 1 --prediction turned
+audit rows.csv --outcome y --pos-label 1 --prediction turned
+audit rows.csv --outcome 'of three' --pos-label a --prediction turned
+audit rows.csv --outcome y --prediction turned --weight '$w'
+audit rows.csv --outcome y --prediction turned --count n
+audit rows.csv --outcome y --prediction turned --cluster site --cluster ward
+audit rows.csv --outcome y --prediction turned --by g
+audit rows.csv --outcome y --prediction turned --tolerance 0.1 --cost-fp 1 --cost-fn 3 --confidence 0.9 --grade 0.3,0.6
+audit holes.csv --outcome y --prediction turned --missing drop
+audit rows.csv --kind amount --outcome claims --prediction mean
+audit rows.csv --kind amount --outcome claims --prediction mean --exposure years
+audit rows.csv --kind amount --outcome claims --prediction mean --weight '$w'
+audit rows.csv --kind amount --outcome claims --prediction mean --cluster site
+audit rows.csv --kind amount --outcome claims --prediction mean --cap 20 --tolerance 0.5 --confidence 0.9
+audit rows.parquet --kind amount --outcome claims --prediction mean --cap 20
+audit holes.csv --kind amount --outcome claims --prediction mean --missing drop
+audit rows.csv --outcome class --prediction 'p_*'
+audit rows.csv --outcome class --prediction p_cat --prediction p_dog --prediction p_eel --tolerance 0.2
+monitor rows.csv --outcome y --prediction high --tolerance .02 --state s.json
+monitor rows.csv --outcome y --prediction high --tolerance .02 --state s.json --time day
+monitor rows.csv --outcome y --prediction high --tolerance .02 --state s.json --block day
+monitor rows.csv --outcome y --prediction high --tolerance .02 --state s.json --time day --maturity 3 --id id
+monitor rows.parquet --outcome y --prediction high --tolerance .02 --state s.json --time day
+monitor due.csv --outcome y --prediction high --tolerance .02 --state s.json --time day --maturity 3 --id id --missing negative
+monitor rows.csv --outcome ill --pos-label "it's" --prediction high --tolerance .02 --state s.json --expect shift
+monitor --query "SELECT * FROM 'rows.csv'" --outcome y --prediction high --tolerance .02 --state s.json --time day --block site
+monitor --query 'SELECT * FROM scored' --database rows.db --outcome y --prediction high --tolerance .02 --state s.json
+""".strip().splitlines()  # noqa: E501
+_QUICK = [
+    line for line in _LINES if line.endswith(("csv --outcome y --prediction high --cluster site", "s.json --time day"))
+][:2]
 
 
 @pytest.fixture(scope="module")
@@ -192,9 +192,9 @@ def test_what_an_audit_in_python_prints_is_run(name, monkeypatch):
     @functools.wraps(function)
     def noted(*arguments, **keywords):
         given = inspect.signature(function).bind(*arguments, **keywords).arguments
-        short = {"y_true": "yz", "y_proba": "pPf"}
+        short = {"data": "yz", "prediction": "pPf"}
         names.update(given, **{sign: given[long] for long, signs in short.items() if long in given for sign in signs})
-        names["frame"] = given["y_true"]
+        names["frame"] = given["data"]
         return function(*arguments, **keywords)
 
     monkeypatch.setattr(cal, "audit", noted)

@@ -10,9 +10,9 @@ from calibrant.cli.main import app
 
 # What a shell has in other words, or not: sources, results, and what repeats what is random.
 IN_PYTHON = {
-    audit: {"y_true", "y_proba", "kind", "sample_weight", "outcome_limits", "costs", "n_folds", "random_state", "name"},
-    compare: {"y_true", "y_proba", "costs", "name"},
-    selective: {"correct", "y_score", "classes"},
+    audit: {"data", "limits", "costs", "n_folds", "random_state", "name"},
+    compare: {"data", "costs", "name"},
+    selective: {"data", "classes"},
     Monitor: {"blocks", "reference"},
     plan: {"y_proba", "sample_weight"},
 }

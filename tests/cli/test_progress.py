@@ -60,7 +60,7 @@ def bars(monkeypatch):
 )
 def test_one_bar_over_a_whole_audit(arguments, file, screen, bars, tmp_path):
     words = [str(tmp_path / "a.html") if word == "REPORT" else word for word in arguments]
-    done = CliRunner().invoke(app, ["audit", str(file), "--label", "y", "--score", "p", *words])
+    done = CliRunner().invoke(app, ["audit", str(file), "--outcome", "y", "--prediction", "p", *words])
     assert done.exit_code == 0, done.output
     assert len({bar for bar, *_ in bars}) == 1
     shares = [share for *_, share in bars]
@@ -76,8 +76,8 @@ def test_one_bar_over_a_whole_audit(arguments, file, screen, bars, tmp_path):
 @pytest.mark.slow
 def test_one_bar_over_a_fit_and_an_application(file, screen, bars, tmp_path):
     model, out = tmp_path / "m.json", tmp_path / "o.csv"
-    fit = ["recalibrate", str(file), "--label", "y", "--score", "p", "--model", str(model)]
-    apply = ["apply", str(file), "--score", "p", "--model", str(model), "--output", str(out)]
+    fit = ["recalibrate", str(file), "--outcome", "y", "--prediction", "p", "--model", str(model)]
+    apply = ["apply", str(file), "--prediction", "p", "--model", str(model), "--output", str(out)]
     for arguments in (fit, apply):
         bars.clear()
         assert CliRunner().invoke(app, arguments).exit_code == 0

@@ -25,7 +25,7 @@ from calibrant.export.json_file import as_calibrator
 from calibrant.export.layouts import LAYOUTS, METHODS
 from support.export_cases import assert_same
 
-FIT = ["--label", "y", "--score", "p"]
+FIT = ["--outcome", "y", "--prediction", "p"]
 
 
 def run(*arguments, **kwargs):
@@ -72,7 +72,21 @@ def test_a_repair_of_clusters_counts_them(tmp_path):
     done = run("recalibrate", file, *FIT, "--cluster", "topic", "--model", model, "--force")
     assert "too few rows or clusters" in done.stdout
     assert "at most" not in done.stdout
-    run("recalibrate", file, "--outcome", "y", "--prediction", "p", "--cluster", "topic", "--model", model, "--force")
+    run(
+        "recalibrate",
+        file,
+        "--kind",
+        "amount",
+        "--outcome",
+        "y",
+        "--prediction",
+        "p",
+        "--cluster",
+        "topic",
+        "--model",
+        model,
+        "--force",
+    )
     means = AutoMeanCalibrator().fit(few["p"], few["y"], groups=few["topic"])
     np.testing.assert_array_equal(load_model(model).predict(p), means.predict(p))
 
@@ -95,13 +109,13 @@ def model(scores, tmp_path):
 def test_a_model_is_applied_to_a_query_as_to_a_file(scores, model, tmp_path):
     """Who audits a part of a file by a query applies the model to the same rows, and keeps all columns."""
     out, query = tmp_path / "out.csv", f"SELECT 1 AS n, y, p FROM '{scores}' WHERE p < 0.5 ORDER BY p"
-    done = run("apply", "--query", query, "--score", "p", "--model", model, "--output", out)
+    done = run("apply", "--query", query, "--prediction", "p", "--model", model, "--output", out)
     assert done.exit_code == 0, done.output
     found, p = pd.read_csv(out, dtype=str).astype(float), np.sort(sample()[0][sample()[0] < 0.5])
     assert list(found) == ["n", "y", "p", "calibrated"]
     np.testing.assert_array_equal(found["p"], p)
     np.testing.assert_allclose(found["calibrated"], load_model(model).predict(p), rtol=1e-12)
-    refused("a file or --query", tmp_path, "apply", scores, "--query", query, "--score", "p", "--model", model,
+    refused("a file or --query", tmp_path, "apply", scores, "--query", query, "--prediction", "p", "--model", model,
             "--output", tmp_path / "other.csv")  # fmt: skip
 
 
@@ -114,7 +128,7 @@ def test_every_method_is_fitted_stored_and_applied(method, scores, tmp_path):
     p, y = sample()
     fitted = as_calibrator(LAYOUTS[method].kind()).fit(p, y).of_column("p")
     assert to_json(load_model(model)) == to_json(fitted)
-    done = run("apply", scores, "--score", "p", "--model", model, "--output", out)
+    done = run("apply", scores, "--prediction", "p", "--model", model, "--output", out)
     assert done.exit_code == 0, done.output
     back = duckdb.sql(f"SELECT p::DOUBLE AS p, calibrated FROM '{out}'").fetchnumpy()
     np.testing.assert_array_equal(back["p"], p)
@@ -142,8 +156,9 @@ def test_isotonic_can_be_made_of_steps(scores, tmp_path):
         (["--method", "magic"], "'venn-abers'"),
         (["--method", "offset"], "--central-tendency with the method offset"),
         (["--central-tendency", 0.3, "--by", "y"], "--by without --weight, --chance and --central-tendency"),
-        (["--cap", 1], "found --cap without --outcome"),
-        (["--outcome", "y", "--prediction", "p"], "found --label with --outcome"),
+        (["--cap", 1], "found --cap with --kind event; leave --cap out, or change --kind"),
+        (["--kind", "amount", "--pos-label", 1], "found --pos-label with --kind amount; leave --pos-label out"),
+        (["--kind", "classes"], "--kind to be one of 'event', 'amount'"),
         (["--interpolation", "cubic", "--method", "isotonic"], "'linear', 'step'"),
         (["--interpolation", "step"], "--interpolation with the method isotonic only"),
         (["--interpolation", "step", "--method", "platt"], "--interpolation with the method isotonic only"),
@@ -223,7 +238,7 @@ def test_missing_scores_stay_missing_in_json_lines(method, scores, tmp_path):
     model, source, out = tmp_path / "m.json", tmp_path / "s.jsonl", tmp_path / "o.jsonl"
     assert run("recalibrate", scores, *FIT, "--model", model, "--method", method).exit_code == 0
     source.write_text('{"p": 0.25}\n{"p": null}\n{"p": 1.0}\n')
-    done = run("apply", source, "--score", "p", "--model", model, "--output", out)
+    done = run("apply", source, "--prediction", "p", "--model", model, "--output", out)
     assert done.exit_code == 0, done.output
     found = [value for (value,) in duckdb.sql(f"SELECT calibrated FROM '{out}'").fetchall()]
     assert found[1] is None
@@ -255,11 +270,11 @@ def test_following_the_advice_on_recalibrated_scores_keeps_the_deployed_model_ri
         p = rng.uniform(size=4000)
         y = (rng.uniform(size=4000) < p**power).astype(int)
         pd.DataFrame({"y": y, "p": p}).to_csv(file, index=False)
-    columns = FIT if method == "isotonic" else ["--outcome", "y", "--prediction", "p"]
+    columns = FIT if method == "isotonic" else ["--kind", "amount", "--outcome", "y", "--prediction", "p"]
     assert run("recalibrate", "before.csv", *columns, "--method", method, "--model", "model.json").exit_code == 0
-    apply = ["apply", "after.csv", "--score", "p", "--model", "model.json", "--output"]
+    apply = ["apply", "after.csv", "--prediction", "p", "--model", "model.json", "--output"]
     assert run(*apply, "old.csv").exit_code == 0
-    done = run("audit", "old.csv", *columns[:3], "calibrated")
+    done = run("audit", "old.csv", *columns[:-1], "calibrated")
     [advised] = [line for line in done.stdout.splitlines() if line.startswith("Next")]
     words = shlex.split(advised, comments=True)[2:]
     assert advised.endswith("  # if model.json gave these scores, add --onto model.json")
@@ -290,12 +305,16 @@ def copied(model):
 def test_a_model_is_applied_to_the_column_that_it_was_fitted_to(kind, branches, tmp_path):
     """Not to another one, such as what the model itself had written, unless it is the same under another name."""
     model, out, renamed = tmp_path / "m.json", tmp_path / "out.csv", tmp_path / "renamed.csv"
-    named = {"classes": FIT, "segments": [*FIT, "--by", "branch"], "means": ["--outcome", "y", "--prediction", "p"]}
+    named = {
+        "classes": FIT,
+        "segments": [*FIT, "--by", "branch"],
+        "means": ["--kind", "amount", "--outcome", "y", "--prediction", "p"],
+    }
     done = run("recalibrate", branches, *named[kind], "--method", "auto", "--model", model)
     assert done.exit_code == 0, done.output
-    assert run("apply", branches, "--score", "p", "--model", model, "--output", out).exit_code == 0
-    again = ["apply", out, "--score", "calibrated", "--model", model, "--output", renamed, "--column", "z"]
-    message = "expected --score to be what the model was fitted to, 'p', found 'calibrated'; name that column; if"
+    assert run("apply", branches, "--prediction", "p", "--model", model, "--output", out).exit_code == 0
+    again = ["apply", out, "--prediction", "calibrated", "--model", model, "--output", renamed, "--column", "z"]
+    message = "expected --prediction to be what the model was fitted to, 'p', found 'calibrated'; name that column; if"
     refused(message, tmp_path, *again)
     refused("add --renamed", tmp_path, *again)
     frame = pd.read_csv(branches)
@@ -339,7 +358,7 @@ def test_a_repair_by_segment_is_fitted_stored_and_applied(method, branches, tmp_
     # Rows may come from the file in another order, which shows in the last digits of sums.
     stored = load_model(model)
     np.testing.assert_allclose(stored.predict(frame["p"], frame), fitted.predict(frame["p"], frame), rtol=0, atol=1e-9)
-    done = run("apply", branches, "--score", "p", "--model", model, "--output", out)
+    done = run("apply", branches, "--prediction", "p", "--model", model, "--output", out)
     assert done.exit_code == 0, done.output
     found = duckdb.sql(f"SELECT calibrated FROM '{out}'").fetchnumpy()["calibrated"]
     np.testing.assert_allclose(found, stored.predict(frame["p"], frame), rtol=0, atol=1e-12)
@@ -390,12 +409,23 @@ def test_predicted_means_are_fitted_and_applied(method, calibrator, tmp_path):
     frame = pd.DataFrame({"claims": claims, "rate": rate, "years": years})
     frame.loc[0, "claims"] = np.nan
     frame.to_csv(tmp_path / "book.csv", index=False)
-    names = ["--outcome", "claims", "--prediction", "rate", "--exposure", "years", "--missing", "drop"]
+    names = [
+        "--kind",
+        "amount",
+        "--outcome",
+        "claims",
+        "--prediction",
+        "rate",
+        "--exposure",
+        "years",
+        "--missing",
+        "drop",
+    ]
     model, out = tmp_path / "m.json", tmp_path / "out.csv"
     done = run("recalibrate", tmp_path / "book.csv", *names, "--model", model, "--method", method)
     assert done.exit_code == 0, done.output
     assert "Left out: 1 of 600 rows: 1 without an outcome" in " ".join(done.stdout.split())
-    assert run("apply", tmp_path / "book.csv", "--score", "rate", "--model", model, "--output", out).exit_code == 0
+    assert run("apply", tmp_path / "book.csv", "--prediction", "rate", "--model", model, "--output", out).exit_code == 0
     fitted = calibrator.fit(rate[1:], claims[1:], exposure=years[1:])
     np.testing.assert_allclose(pd.read_csv(out)["calibrated"], fitted.predict(rate), rtol=1e-9)
 
@@ -407,7 +437,7 @@ def test_known_chances_are_weights_of_a_fit(tmp_path, monkeypatch):
     label = (rng.uniform(size=800) < score**2).astype(int)
     table = np.column_stack([label, score, chance])
     np.savetxt("rows.csv", table, fmt=["%d", "%.17g", "%g"], delimiter=",", header="y,p,c", comments="")
-    options = ["--label", "y", "--score", "p", "--chance", "c", "--method", "platt", "--model", "m.json"]
+    options = ["--outcome", "y", "--prediction", "p", "--chance", "c", "--method", "platt", "--model", "m.json"]
     assert CliRunner().invoke(app, ["recalibrate", "rows.csv", *options]).exit_code == 0
     fitted = PlattCalibrator().fit(score, label, sample_weight=1.0 / chance)
     np.testing.assert_allclose(load_model("m.json").predict(score), fitted.predict(score))

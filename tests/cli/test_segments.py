@@ -11,7 +11,7 @@ from calibrant.cli.main import app
 
 
 def run(*arguments, stdin=None):
-    return CliRunner().invoke(app, ["audit", *map(str, arguments), "--label", "y", "--score", "p"], input=stdin)
+    return CliRunner().invoke(app, ["audit", *map(str, arguments), "--outcome", "y", "--prediction", "p"], input=stdin)
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def file(tmp_path_factory):
 
 @pytest.mark.slow
 def test_text_and_json_are_those_of_python(file):
-    wanted = cal.audit_segments(file, label="y", score="p", by=["branch", "sex"], depth=2)
+    wanted = cal.audit_segments(file, outcome="y", prediction="p", by=["branch", "sex"], depth=2)
     done = run(file, "--by", "branch", "--by", "sex", "--depth", 2)
     assert done.exit_code == 0, done.output
     assert done.stdout.rstrip().endswith(str(wanted))
@@ -47,7 +47,7 @@ def test_rows_of_a_segment_and_cuts(tmp_path):
     y, path = (rng.uniform(size=400) < p).astype(int), tmp_path / "rows.csv"
     path.write_text("\n".join(["y,p,age", *(",".join(map(str, row)) for row in zip(y, p, age, strict=True))]))
     done = run(path, "--by", "age", "--cuts", "age=30,60", "--min-rows", 20, "--json")
-    wanted = cal.audit_segments(path, label="y", score="p", by="age", cuts={"age": [30, 60]}, min_rows=20)
+    wanted = cal.audit_segments(path, outcome="y", prediction="p", by="age", cuts={"age": [30, 60]}, min_rows=20)
     assert (
         json.loads(done.stdout)["segments"]["segment"]
         == wanted.segment.tolist()
@@ -111,12 +111,25 @@ def test_mistakes(file, options, says):
 @pytest.mark.parametrize(
     "options",
     [
-        ("--label", "y", "--score", "p", "--by", "branch", "--cluster", "customer"),
-        ("--label", "y", "--score", "p", "--by", "branch", "--count", "times"),
-        ("--label", "y", "--score", "p", "--by", "branch", "--count", "times", "--cluster", "customer"),
-        ("--outcome", "y", "--prediction", "p", "--by", "branch", "--cap", "1"),
-        ("--outcome", "y", "--prediction", "p", "--by", "branch", "--cluster", "customer", "--direction", "too high"),
-        ("--label", "y", "--score", "p", "--grade", "cell"),
+        ("--outcome", "y", "--prediction", "p", "--by", "branch", "--cluster", "customer"),
+        ("--outcome", "y", "--prediction", "p", "--by", "branch", "--count", "times"),
+        ("--outcome", "y", "--prediction", "p", "--by", "branch", "--count", "times", "--cluster", "customer"),
+        ("--kind", "amount", "--outcome", "y", "--prediction", "p", "--by", "branch", "--cap", "1"),
+        (
+            "--kind",
+            "amount",
+            "--outcome",
+            "y",
+            "--prediction",
+            "p",
+            "--by",
+            "branch",
+            "--cluster",
+            "customer",
+            "--direction",
+            "too high",
+        ),
+        ("--outcome", "y", "--prediction", "p", "--grade", "cell"),
     ],
 )
 def test_parts_of_every_kind_of_rows(file, options):

@@ -30,11 +30,11 @@ def rows(tmp_path_factory):
 
 
 def test_says_what_python_says(rows):
-    done = run(rows.path, "--correct", "right", "--score", "p", "--target-error", 0.06)
+    done = run(rows.path, "--outcome", "right", "--prediction", "p", "--target-error", 0.06)
     expected = cal.selective(rows.columns["right"], rows.columns["p"], target_error=0.06)
     assert done.exit_code == 0
     assert done.stdout == f"{expected}\n"
-    as_json = run(rows.path, "--correct", "right", "--score", "p", "--target-error", 0.06, "--json")
+    as_json = run(rows.path, "--outcome", "right", "--prediction", "p", "--target-error", 0.06, "--json")
     assert json.loads(as_json.stdout) == expected.to_dict(curves=False)
 
 
@@ -44,30 +44,30 @@ def test_says_what_python_says(rows):
         ([], {}),
         (["--target-error", 0.06, "--target-error", 0.1], {"target_error": [0.06, 0.1]}),
         (["--by", "kind", "--confidence", 0.9], {"by": "kind", "confidence_level": 0.9}),
-        (["--cluster", "case", "--target-error", 0.2], {"clusters": "case", "target_error": 0.2}),
+        (["--cluster", "case", "--target-error", 0.2], {"cluster": "case", "target_error": 0.2}),
     ],
 )
 def test_options_are_those_of_python(rows, options, keywords):
-    done = run(rows.path, "--correct", "right", "--score", "p", *options, "--json")
-    expected = cal.selective(pd.DataFrame(rows.columns), label="right", score="p", **keywords)
+    done = run(rows.path, "--outcome", "right", "--prediction", "p", *options, "--json")
+    expected = cal.selective(pd.DataFrame(rows.columns), outcome="right", prediction="p", **keywords)
     assert json.loads(done.stdout) == expected.to_dict(curves=False)
 
 
 def test_both_sides(rows):
     options = ["--binary", "--target-error", 0.1, "--target-error", 0.5, "--missed", 0.2]
-    done = run(rows.path, "--label", "right", "--score", "p", *options)
+    done = run(rows.path, "--outcome", "right", "--prediction", "p", *options)
     columns = rows.columns
     expected = cal.selective_binary(columns["right"], columns["p"], target_error=(0.1, 0.5), missed=0.2)
     assert done.stdout == f"{expected}\n"
     covered = 1.0 - expected.review_share
     for required, code in ((covered - 1e-9, 0), (min(1.0, covered + 1e-9), int(covered < 1.0))):
-        again = run(rows.path, "--label", "right", "--score", "p", *options, "--require-coverage", required)
+        again = run(rows.path, "--outcome", "right", "--prediction", "p", *options, "--require-coverage", required)
         assert again.exit_code == code
 
 
 @pytest.mark.slow
 def test_audit_takes_targets(rows):
-    given = ["audit", str(rows.path), "--label", "right", "--score", "p", "--json"]
+    given = ["audit", str(rows.path), "--outcome", "right", "--prediction", "p", "--json"]
     for targets in ([0.1], [0.1, 0.5]):
         options = [word for target in targets for word in ("--target-error", str(target))]
         done = CliRunner().invoke(app, [*given, *options], obj=[])
@@ -79,7 +79,7 @@ def test_audit_takes_targets(rows):
 
 
 def test_exit_code_says_whether_enough_is_certified(rows):
-    given = [rows.path, "--correct", "right", "--score", "p", "--target-error", 0.06]
+    given = [rows.path, "--outcome", "right", "--prediction", "p", "--target-error", 0.06]
     coverage = cal.selective(rows.columns["right"], rows.columns["p"], target_error=0.06).coverage
     assert 0.3 < coverage < 1.0
     assert run(*given, "--require-coverage", coverage).exit_code == 0
@@ -91,17 +91,17 @@ def test_exit_code_says_whether_enough_is_certified(rows):
 
 
 def test_standard_input_and_queries(rows):
-    done = run(rows.path, "--correct", "right", "--score", "p")
-    assert run("-", "--correct", "right", "--score", "p", input=rows.path.read_bytes()).stdout == done.stdout
+    done = run(rows.path, "--outcome", "right", "--prediction", "p")
+    assert run("-", "--outcome", "right", "--prediction", "p", input=rows.path.read_bytes()).stdout == done.stdout
     query = f"SELECT * FROM '{rows.path}'"
-    assert run("--query", query, "--correct", "right", "--score", "p").stdout == done.stdout
+    assert run("--query", query, "--outcome", "right", "--prediction", "p").stdout == done.stdout
 
 
 def test_rows_without_a_value_are_left_out_and_counted(rows, tmp_path):
     frame = pd.DataFrame(rows.columns).astype({"right": float})
     frame.loc[:9, "right"] = np.nan
     frame.to_csv(tmp_path / "holes.csv", index=False)
-    given = [tmp_path / "holes.csv", "--correct", "right", "--score", "p"]
+    given = [tmp_path / "holes.csv", "--outcome", "right", "--prediction", "p"]
     assert run(*given).exit_code == 2
     assert "Left out: 10 of 3,000 rows" in run(*given, "--missing", "drop").stdout
 
@@ -110,7 +110,7 @@ def test_scores_that_rank_the_wrong_way_are_noticed(rows, tmp_path):
     frame = pd.DataFrame(rows.columns).assign(p=-rows.columns["p"])
     frame.to_csv(tmp_path / "turned.csv", index=False)
     for options in ([], ["--by", "kind"], ["--binary"]):
-        done = run(tmp_path / "turned.csv", "--correct", "right", "--score", "p", *options)
+        done = run(tmp_path / "turned.csv", "--outcome", "right", "--prediction", "p", *options)
         assert "\nWarning" in done.stdout
         assert "AUC" in done.stdout
 
@@ -128,7 +128,7 @@ def test_scores_that_rank_the_wrong_way_are_noticed(rows, tmp_path):
     ],
 )
 def test_what_is_refused(rows, options, message):
-    done = run(rows.path, "--correct", "right", "--score", "p", *options)
+    done = run(rows.path, "--outcome", "right", "--prediction", "p", *options)
     assert done.exit_code == 2
     assert message in done.stderr
     assert not done.stdout
@@ -139,9 +139,9 @@ def test_report(rows, tmp_path, name):
     report = tmp_path / name
     given = [
         rows.path,
-        "--correct",
+        "--outcome",
         "right",
-        "--score",
+        "--prediction",
         "p",
         "--report",
         report,

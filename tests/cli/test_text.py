@@ -30,7 +30,7 @@ def estimate(value, lower, upper, method="asymptotic"):
 
 
 def certificate(verdict, tolerance, bound, lower_bound, **fields):
-    made = {"n": 20_000, "rows_needed": None, "n_clusters": None, "max_rows_per_cluster": None, "method": "default"}
+    made = {"n": 20_000, "rows_needed": None, "n_clusters": None, "cluster_cap": None, "method": "default"}
     made |= {"direction": "either", "trivial_bound": 0.5653, "kind": "event", "relative_to": None, "unit": None}
     return SimpleNamespace(
         verdict=verdict,
@@ -137,7 +137,7 @@ def audit(**parts):
         "advice": SimpleNamespace(
             action="recalibrate",
             reason="the error is more than chance explains, and recalibration lowers the cross-validated Brier score.",
-            command="calibrant recalibrate scores.csv --label y --score p --model model.json",
+            command="calibrant recalibrate scores.csv --outcome y --prediction p --model model.json",
             python="calibrator = cal.AutoCalibrator().fit(p, y)",
         ),
         "band": None,
@@ -168,7 +168,7 @@ COSTS = SimpleNamespace(
     saving_bound=0.0293,
     threshold=0.2,
     confidence_level=0.95,
-    max_rows_per_cluster=None,
+    cluster_cap=None,
 )
 MORE = SimpleNamespace(
     action="collect more data",
@@ -186,7 +186,7 @@ WARNINGS = (
         "dependent_rows",
         "Are these rows independent? Rows with the same score tend to have the same outcome (correlation 0.87). If "
         "rows share something, such as the patient, no statement that counts them as independent holds: name it with "
-        "--cluster COLUMN (clusters=).",
+        "--cluster COLUMN (cluster=).",
     ),
     DataWarning("two_scores", "There are only two different scores, 0.2 and 0.7."),
 )
@@ -220,9 +220,7 @@ CASES = {
         decision=COSTS,
     ),
     "clusters": audit(
-        certificate=certificate(
-            "refuted", 0.02, 0.1021, 0.0412, method="default", n_clusters=103, max_rows_per_cluster=1.0
-        ),
+        certificate=certificate("refuted", 0.02, 0.1021, 0.0412, method="default", n_clusters=103, cluster_cap=1.0),
         test=p_value(0.003, "asymptotic", 103),
         expected_error=None,
         max_regret=None,
@@ -248,7 +246,7 @@ CASES = {
             0.0,
             method="asymptotic",
             n_clusters=20,
-            max_rows_per_cluster=1.0,
+            cluster_cap=1.0,
             rows_needed=91_000,
         ),
         certificate_ordinary=certificate(

@@ -104,7 +104,7 @@ def audit(rng: np.random.Generator, folder: Path) -> str:
         case "weight":
             arguments["count"] = np.array(weight)
         case "cluster":
-            arguments["clusters"] = np.array(rows.written["cluster"])
+            arguments["cluster"] = np.array(rows.written["cluster"])
         case "by":
             arguments["by"] = in_memory({rows.name[role]: rows.written[role] for role in roles})
             arguments["depth"] = int(rng.choice([1, 2], p=[0.7, 0.3]))
@@ -136,9 +136,9 @@ def compare(rng: np.random.Generator, folder: Path) -> str:
     models = {rows.name["score"]: rows.p, rows.name["second"]: np.array(rows.written["second"])}
     if grouped:
         words += [f"--cluster={rows.name['cluster']}"]
-        arguments["clusters"] = np.array(rows.written["cluster"])
+        arguments["cluster"] = np.array(rows.written["cluster"])
     place, stream = draw_source(rng, rows, folder)
-    words = ["compare", *rows.options, f"--score={rows.name['second']}", *words, "--json", *place]
+    words = ["compare", *rows.options, f"--prediction={rows.name['second']}", *words, "--json", *place]
     both = ask(words, stream, lambda: cal.compare(rows.y, models, **arguments))
     if both is None:
         return "refused"
@@ -198,7 +198,7 @@ def _apply(rng: np.random.Generator, folder: Path, rows: Rows, expected: Any, ne
     source = WRITERS[str(rng.choice(list(WRITERS)))](rng, rows.columns, folder / "apply")
     apart = len({name.lower() for name in rows.columns}) == len(rows.columns)  # Parquet cannot hold them otherwise
     out = folder / f"out.{rng.choice(['csv', 'jsonl', 'parquet'] if apart else ['csv', 'jsonl'])}"
-    words = ["apply", source, f"--score={rows.name['score']}", "--model", folder / "model.json", "--output", out]
+    words = ["apply", source, f"--prediction={rows.name['score']}", "--model", folder / "model.json", "--output", out]
     words += ["--column=the probability"]
     done = run(*words)
     check(done.exit_code == 0, f"{words} refused: {done.stderr.strip()[-500:]}")

@@ -49,7 +49,7 @@ AUDIT: dict[str, tuple[float, list[Any]]] = {
     "--by": (0.15, [COLUMN]),
     "--depth": (0.03, [1, 2, 3]),
     "--cluster": (0.07, [COLUMN]),
-    "--max-rows-per-cluster": (0.03, [1, 2, 0]),
+    "--cluster-cap": (0.03, [1, 2, 0]),
     "--weight": (0.05, [COLUMN]),
     "--details": (0.05, [None]),
     "--title": (0.03, ["<b>\x1b[2J", "", "ünï"]),
@@ -83,7 +83,7 @@ def options(rng: np.random.Generator, table: dict[str, tuple[float, list[Any]]],
 def named(drawn: Drawn, rng: np.random.Generator) -> list[Any]:
     """Return the file and the names of its columns, now and then another one."""
     score = "p" if rng.random() < 0.95 else str(rng.choice(["P", "q", "none", "p_1", ""]))
-    arguments = [drawn.path, "--label", "y" if rng.random() < 0.99 else "Y", "--score", score]
+    arguments = [drawn.path, "--outcome", "y" if rng.random() < 0.99 else "Y", "--prediction", score]
     if rng.random() < 0.08:
         arguments += ["--pos-label", str(rng.choice(["1", "yes", "true", "2", "0", "[1]"]))]
     return arguments
@@ -147,7 +147,7 @@ def apply(rng: np.random.Generator, folder: Path) -> Result:
     out = folder / f"out.{ending}"
     score = "p" if rng.random() < 0.95 else "P"
     column = str(rng.choice(["calibrated", "note", "P", "", "a\nb"], p=[0.9, 0.03, 0.03, 0.02, 0.02]))
-    done = run("apply", drawn.path, "--score", score, "--model", model, "--output", out, "--column", column)
+    done = run("apply", drawn.path, "--prediction", score, "--model", model, "--output", out, "--column", column)
     plain = drawn.ordinary and ending == own and (score, column) == ("p", "calibrated")
     check(done.exit_code != 2 or not plain, f"ordinary rows are refused: {done.stderr}")
     if done.exit_code == 2:
@@ -207,7 +207,7 @@ def compare(rng: np.random.Generator, folder: Path) -> Result:
     second = str(rng.choice(["q", "p", "P"], p=[0.8, 0.1, 0.1]))
     if rng.random() < 0.1:
         more += ["--cost-fp", 1, "--cost-fn", rng.choice([0, 4, -1])]
-    done = run("compare", *arguments, "--score", second, *more, "--json")
+    done = run("compare", *arguments, "--prediction", second, *more, "--json")
     plain = usual(drawn, arguments, more) and second == "q" and "q" in drawn.columns
     check(done.exit_code != 2 or not plain, f"ordinary rows are refused: {done.stderr}")
     rows = expected(drawn, arguments)

@@ -108,27 +108,27 @@ def _lists(columns: Columns) -> Columns:
 
 
 def _table(frame: Any) -> Any:
-    found = cal.ScoreTable.from_frame(frame, label="y", score="p")
+    found = cal.ScoreTable.from_frame(frame, outcome="y", prediction="p")
     return found.score.tolist(), found.n.tolist(), found.k.tolist()
 
 
 def _weighted(frame: Any) -> Any:
-    found = cal.ScoreTable.from_frame(frame, label="y", score="p", weight="w")
+    found = cal.ScoreTable.from_frame(frame, outcome="y", prediction="p", weight="w")
     return found.score.tolist(), found.n.tolist(), found.k.tolist()
 
 
 def _audit(frame: Any) -> Any:
-    found = cal.audit(frame, label="y", score="p")
+    found = cal.audit(frame, outcome="y", prediction="p")
     return found.cutoff.value, found.n, found.positives
 
 
 def _clustered(frame: Any) -> Any:
-    found = cal.audit(frame, label="y", score="p", clusters="g")
+    found = cal.audit(frame, outcome="y", prediction="p", cluster="g")
     return found.cutoff.value, found.n, found.positives, found.clusters, found.left_out
 
 
 def _segments(frame: Any) -> Any:
-    found = cal.audit_segments(frame, label="y", score="p", by="g", min_rows=5)
+    found = cal.audit_segments(frame, outcome="y", prediction="p", by="g", min_rows=5)
     return found.error.tolist()
 
 
@@ -139,7 +139,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "audit": ("yp", _audit),
     "audit, clusters": ("ypg", _clustered),
     "audit_segments": ("ypg", _segments),
-    "compare": ("ypq", lambda frame: cal.compare(frame, label="y", scores=["p", "q"]).models),
+    "compare": ("ypq", lambda frame: cal.compare(frame, outcome="y", prediction=["p", "q"]).models),
 }
 
 

@@ -49,12 +49,12 @@ def _metric(name: str) -> Function:
 
 
 def _audited(y: Any, p: Any, w: Any, g: Any) -> Any:
-    found = cal.audit(y, p, sample_weight=w)
+    found = cal.audit(y, p, weight=w)
     return found.cutoff.value, found.n, found.positives
 
 
 def _clustered(y: Any, p: Any, w: Any, g: Any) -> Any:
-    found = cal.audit(y, p, clusters=g)
+    found = cal.audit(y, p, cluster=g)
     return found.cutoff.value, found.n, found.positives, found.clusters, found.left_out
 
 
@@ -86,7 +86,7 @@ FUNCTIONS: dict[str, tuple[str, Function]] = {
     "Monitor.update, time": ("ypt", lambda y, p, w, g: cal.Monitor(tolerance=0.02).update(y, p, time=w).evidence),
     "Monitor.update, id": ("ypi", lambda y, p, w, g: cal.Monitor(tolerance=0.02).update(y, p, id=g).evidence),
     "certify": ("ypw", lambda y, p, w, g: cal.certify(y, p, count=w).bound),
-    "certify, clusters": ("ypg", lambda y, p, w, g: cal.certify(y, p, clusters=g).bound),
+    "certify, clusters": ("ypg", lambda y, p, w, g: cal.certify(y, p, cluster=g).bound),
     "calibration_test": ("yp", lambda y, p, w, g: cal.calibration_test(y, p).p_value),
     "ScoreTable.from_scores": ("ypw", lambda y, p, w, g: cal.ScoreTable.from_scores(y, p, sample_weight=w).k.tolist()),
     "ScoreTable.from_chunks": ("ypw", lambda y, p, w, g: cal.ScoreTable.from_chunks([(y, p, w)]).k.tolist()),

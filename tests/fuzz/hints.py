@@ -34,16 +34,8 @@ from fuzz.oracles import run
 
 ROWS, STEPS = 240, 8
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
-# Functions of columns by name, and which they read; those of arrays take the same in this order.
-NAMED = {
-    "audit": ("label", "score"),
-    "audit_grades": ("label", "score"),
-    "audit_segments": ("label", "score"),
-    "selective": ("label", "score"),
-    "selective_binary": ("label", "score"),
-    "amounts": ("outcome", "prediction"),
-    "read_table": ("label", "score"),
-}
+# Functions of columns by name, outcomes and predictions; those of arrays take the same in this order.
+NAMED = ("audit", "audit_grades", "audit_segments", "selective", "selective_binary", "amounts", "read_table")
 OF_AMOUNTS = {"amounts": partial(cal.audit, kind="amount")}
 ARRAYS: dict[str, Callable[..., Any]] = {
     **{name: getattr(cal, name) for name in NAMED if name not in ("amounts", "read_table")},
@@ -72,7 +64,7 @@ class Call:
     """A call that can be done, and changed as an error advises."""
 
     door: str  # "arrays", "frame", "file" or "shell"
-    name: str
+    name: str  # of the function or command
     columns: dict[str, Any]
     roles: dict[str, str]  # names of columns by what they are
     options: dict[str, Any] = field(default_factory=dict)  # keywords, or options of a shell
@@ -110,6 +102,14 @@ class Call:
         return ""
 
     @property
+    def of_amounts(self) -> bool:
+        """Whether outcomes are amounts."""
+        return self.name in ("amounts", "fit_means") or "amount" in (
+            self.options.get("--kind"),
+            self.options.get("kind"),
+        )
+
+    @property
     def parameters(self) -> set[str]:
         """Options or keywords that there are."""
         if self.door == "shell":
@@ -127,31 +127,30 @@ def drawn(rng: np.random.Generator) -> Call:
     """Return a call that works."""
     p = rng.uniform(0.05, 0.95, ROWS).round(3)
     names = rng.permutation(["right", "my p", "group", "case id", 'q"x', "ünï", "loss", "rate"]).tolist()
-    label, score, group, cluster, second, outcome, prediction, weight = names
+    label, score, group, cluster, second, amount, mean, weight = names
     columns = {
         label: (rng.uniform(size=ROWS) < p).astype(int),
         score: p,
         second: p**2,
         group: np.array(["north", "south", "east", "west"])[np.arange(ROWS) % 4],
         cluster: np.arange(ROWS) // 3,
-        outcome: rng.poisson(2.0, ROWS),
-        prediction: rng.uniform(1.0, 3.0, ROWS).round(2),
+        amount: rng.poisson(2.0, ROWS),
+        mean: rng.uniform(1.0, 3.0, ROWS).round(2),
         weight: rng.integers(1, 4, ROWS),
     }
     door = str(rng.choice(["arrays", "frame", "file", "shell"]))
     name = str(rng.choice(list({"arrays": ARRAYS, "shell": SHELL}.get(door, NAMED))))
-    means = NAMED.get(name, ("label",))[0] == "outcome"
-    roles = {"outcome": outcome, "prediction": prediction} if means else {"label": label, "score": score}
+    roles = dict(zip(("outcome", "prediction"), (amount, mean) if name == "amounts" else (label, score), strict=True))
     if name == "compare":
-        roles["score2"] = second
+        roles["prediction2"] = second
     options: dict[str, Any] = dict(SHELL[name]) if door == "shell" else {}
     for keyword, value in NEEDS.get(name, {}).items() if door != "shell" else ():
         options[keyword] = group if value == "group" else value
     call = Call(door, name, columns, roles, options)
     if rng.random() < 0.3:
-        keyword = "--cluster" if door == "shell" else "clusters"
-        if keyword in call.parameters and name != "calibration_test":
-            call.options[keyword] = cluster
+        keywords = {"--cluster", "cluster", "groups"} & call.parameters
+        if name != "calibration_test":
+            call.options |= dict.fromkeys(keywords, cluster)
     return call
 
 
@@ -191,7 +190,7 @@ SECOND: dict[str, Callable[[np.random.Generator, Any], Any]] = {
 }
 # Names for what a function or command has under another one, or does not have.
 OTHER_NAMES = {
-    "clusters": ("groups", "cluster", "by", "sensitive_features"),
+    "cluster": ("groups", "clusters", "by", "sensitive_features"),
     "by": ("segments", "strata", "sensitive_features"),
     "confidence_level": ("confidence", "level", "conf"),
     "pos_label": ("positive", "pos_class"),
@@ -199,7 +198,7 @@ OTHER_NAMES = {
     "tolerance": ("tolerence",),
     "count": ("weights", "sample_weight", "counts"),
 }
-COLUMNS = {"by": 3, "clusters": 4, "count": 7}  # which of the columns is meant
+COLUMNS = {"by": 3, "cluster": 4, "groups": 4, "count": 7}  # which of the columns is meant
 VALUES = {"confidence_level": 0.9, "pos_label": 1, "missing": "raise", "tolerance": 0.1}
 
 
@@ -207,7 +206,7 @@ def spoiled(rng: np.random.Generator, call: Call) -> tuple[str, Call]:
     """Make one mistake in a call; return it in words with the call."""
     first, second = list(call.roles)[:2]
     which = int(rng.integers(6))
-    if which < 2 and first == "label":
+    if which < 2 and not call.of_amounts:
         how = str(rng.choice(list(FIRST)))
         name = call.roles[first]
         return f"outcomes: {how}", replace(call, columns=call.columns | {name: FIRST[how](rng, call.columns[name])})
@@ -268,16 +267,18 @@ def _left_out(call: Call, said: re.Match[str]) -> Call:
     return replace(call, options={key: value for key, value in call.options.items() if key not in names})
 
 
+_WEIGHTS = ("--weight", "weight", "sample_weight")
+
+
 def _wrong(call: Call) -> str:
     """Return the option that is not there, or else that of weights, which a kind does not take."""
-    return next((option for option in call.options if option not in call.parameters), "sample_weight")
+    unknown = [option for option in call.options if option not in call.parameters]
+    return next(option for option in (*unknown, *_WEIGHTS) if option in call.options)
 
 
 def _weights(call: Call) -> str:
     """Return the option that has weights, by whatever name."""
-    return next((name for name in ("--weight", "weight", "sample_weight") if name in call.options), None) or _wrong(
-        call
-    )
+    return next((name for name in _WEIGHTS if name in call.options), None) or _wrong(call)
 
 
 def _named(call: Call, said: re.Match[str]) -> Call:
@@ -288,7 +289,7 @@ def _named(call: Call, said: re.Match[str]) -> Call:
     assert meant in call.parameters, f"{meant} is not there"
     options = {meant: call.options[wrong]} | {k: v for k, v in call.options.items() if k != wrong}
     for name, place in COLUMNS.items():  # such as clusters that are levels of `by`
-        if meant.strip("-") == name or (meant, name) == ("--cluster", "clusters"):
+        if meant.strip("-") == name:
             options[meant] = list(call.columns)[place]
     return replace(call, options=options)
 
@@ -305,29 +306,34 @@ def _dropped(call: Call, said: re.Match[str]) -> Call:
     for role, name in call.roles.items():
         if name in frame:
             values = pd.to_numeric(frame[name].astype(str).str.strip("%"), errors="coerce")
-            keep &= np.isfinite(values) & ~values.isin(CODES) & ((role != "prediction") | (values > 0))
+            keep &= (
+                np.isfinite(values)
+                & ~values.isin(CODES)
+                & ((role != "prediction") | (not call.of_amounts) | (values > 0))
+            )
     return _rows(call, keep.to_numpy())
 
 
 def _of_means(call: Call, said: re.Match[str]) -> Call:
     """Judge the two columns as outcomes and predicted means, or map them."""
-    judged, others = "audit" in said[0], {"--model": "OUT.json"}
+    judged, others = "audit" in said[0], {"--kind": "amount", "--model": "OUT.json"}
     roles = dict(zip(("outcome", "prediction"), call.roles.values(), strict=False))
     if call.door == "shell":
         if "--floor and --cap 0 and 1" in said.string:  # whatever the weights are
             others = {
+                "--kind": "amount",
                 "--weight": call.options[_weights(call)],
                 "--relative-to": "exposure",
                 "--floor": "0",
                 "--cap": "1",
             }
-        options = {} if judged and "--weight" not in others else others
+        options = {"--kind": "amount"} if judged and "--weight" not in others else others
         return replace(call, name="audit" if judged else "recalibrate", roles=roles, options=options)
     if not judged:  # which takes arrays
         return replace(call, door="arrays", name="fit_means", roles=roles, options={})
     options = {}
-    if "outcome_limits 0 and 1" in said.string:  # whatever the weights are
-        options = {"sample_weight": call.options[_weights(call)], "relative_to": "exposure", "outcome_limits": (0, 1)}
+    if "limits 0 and 1" in said.string:  # whatever the weights are
+        options = {"weight": call.options[_weights(call)], "relative_to": "exposure", "limits": (0, 1)}
     return replace(call, name="amounts", roles=roles, options=options)
 
 
@@ -355,24 +361,24 @@ def _joined(call: Call, said: re.Match[str]) -> Call:
 
 
 def _against_others(call: Call, said: re.Match[str]) -> Call:
-    name, one = call.roles["label"], str(ast.literal_eval(said[1]))
+    name, one = call.roles["outcome"], str(ast.literal_eval(said[1]))
     column = np.array([str(value) == one for value in np.asarray(call.columns[name]).tolist()]).astype(int)
     return replace(call, columns=call.columns | {name: column})
 
 
 def _one_class(call: Call, said: re.Match[str]) -> Call:
-    one: Any = np.asarray(call.columns[call.roles["label"]]).tolist()[0]
+    one: Any = np.asarray(call.columns[call.roles["outcome"]]).tolist()[0]
     return replace(call, options=call.options | ({"--pos-label": str(one)} if call.door == "shell" else {said[1]: one}))
 
 
 def _outcomes(call: Call, said: re.Match[str]) -> Call:
-    name = call.roles["label"]
+    name = call.roles["outcome"]
     return replace(call, columns=call.columns | {name: (np.asarray(call.columns[name]) > 0.5).astype(int)})
 
 
 def _two_rows(call: Call, said: re.Match[str]) -> Call:
     """Make two rows of a share of ten."""
-    name, weight = call.roles["label"], list(call.columns)[7]
+    name, weight = call.roles["outcome"], list(call.columns)[7]
     events = np.round(10 * np.asarray(call.columns[name])).astype(int)
     twice = _rows(call, np.tile(np.arange(len(events)), 2), options=call.options | {said[1]: weight})
     outcomes, count = np.repeat([1, 0], len(events)), np.concatenate([events, 10 - events])
@@ -410,7 +416,7 @@ FOLLOWED: list[tuple[str, Callable[[Call, re.Match[str]], Call]]] = [
     (r"leave (?!them|it )(--[a-z-]+|[a-z_]+) out", _left_out),
     (r"(?:drop|repair)(?: or repair| or correct)? (?:these|those) rows|convert or drop", _dropped),
     (r"calibrant\.audit with kind='amount'|calibrant\.AutoMeanCalibrator (?=repairs)", _of_means),
-    (r"calibrant audit (?=with --outcome)|calibrant recalibrate FILE (?=--outcome)", _of_means),
+    (r"calibrant audit (?=with --kind)|calibrant recalibrate FILE (?=--kind)", _of_means),
     (r"calibrant\.certify(?=, )|calibration_test(?= and)|audit_grades(?= tell)", _in_arrays),
     (r"call it on the rows of each segment", _one_segment),
     (r"join small ones", _joined),

@@ -69,10 +69,10 @@ VALUES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("cap", "floor"), (1, 10, 0, 1e6, 1e300, -1, -100, "nan", "inf", "x")),
     "min_rows": (1, 20, 100, 0, -1, "x"),
     "cuts": ("p=0.3,0.6", "f=10", "p=", "x"),
-    **dict.fromkeys(("depth", "max_rows_per_cluster", "horizon", "maturity"), _TIMES),
+    **dict.fromkeys(("depth", "cluster_cap", "horizon", "maturity"), _TIMES),
     **dict.fromkeys(("title", "note", "author"), _WORDS),
     **dict.fromkeys(("by", "segments"), ("@g", "@g", "@d", "@c", "@y", "@p", "@e")),
-    **dict.fromkeys(("clusters", "block"), ("@c", "@c", "@g", "@i")),
+    **dict.fromkeys(("cluster", "block"), ("@c", "@c", "@g", "@i")),
     "weight": ("@w", "@e", "@c"),
     "chance": ("@p", "@e", "@q"),
     "smallest_chance": (0.01, 0.1, *_SHARES),
@@ -106,10 +106,9 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "cost_matrix": ("costs.csv", "none.csv"),
     "onto": ("fitted.json", "none.json"),
     "database": ("none.db", "scores.db"),
-    "scores": ("@p", "@q", "p_*", "@f"),
 }
 # Named by the cases themselves.
-_NAMED = {"label", "score", "outcome", "prediction", "query", "model", "state", "output"}
+_NAMED = {"outcome", "prediction", "query", "model", "state", "output"}
 _COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
@@ -231,38 +230,39 @@ def audit(rng: np.random.Generator, folder: Path) -> Result:
     usual = f"tolerance confidence_level missing method details json_curves checklist {_SHOWN} "
     words, fitting = {
         "two": (
-            ["--label", table.of("y"), "--score", table.of("p")],
+            ["--outcome", table.of("y"), "--prediction", table.of("p")],
             (
-                "weight count direction target_error by depth clusters max_rows_per_cluster guarantee pos_label cost_fp"
-                " cost_fn min_rows cuts chance smallest_chance"
+                "weight count direction target_error by depth cluster cluster_cap guarantee pos_label cost_fp"
+                " cost_fn min_rows cuts chance smallest_chance kind"
             ),
         ),
         "classes": (
-            ["--label", table.of("k"), "--scores", "p_*"],
-            "cost_matrix classes weight count direction by clusters",
+            ["--outcome", table.of("k"), "--prediction", "p_*"],
+            "cost_matrix classes weight count direction by cluster kind",
         ),
         "means": (
-            ["--outcome", table.of("z"), "--prediction", table.of("f")],
-            "exposure weight cap floor relative_to clusters by grade direction chance smallest_chance",
+            ["--kind", "amount", "--outcome", table.of("z"), "--prediction", table.of("f")],
+            "exposure weight cap floor relative_to cluster by grade direction chance smallest_chance",
         ),
         "grades": (
-            ["--label", table.of("y"), "--score", table.of("p"), "--grade", table.of("d")],
+            ["--outcome", table.of("y"), "--prediction", table.of("p"), "--grade", table.of("d")],
             "direction pos_label clusters chance smallest_chance",
         ),
     }[kind]
+    words += ["--prediction", table.of(str(rng.choice(["p", "q", "f"])))] if rng.random() < 0.03 else []
     return asked(rng, folder, "audit", *table.source, *words, *options(rng, "audit", table, folder, usual + fitting))
 
 
 def compare(rng: np.random.Generator, folder: Path) -> Result:
     _files(folder)
     table = Table(rng, folder)
-    words = ["--label", table.of("y"), "--score", table.of("p"), "--score", table.of("q")]
+    words = ["--outcome", table.of("y"), "--prediction", table.of("p"), "--prediction", table.of("q")]
     return asked(rng, folder, "compare", *table.source, *words, *options(rng, "compare", table, folder))
 
 
 def selective(rng: np.random.Generator, folder: Path) -> Result:
     table = Table(rng, folder)
-    words = ["--correct", table.of("y"), "--score", table.of(str(rng.choice(["p", "z"])))]
+    words = ["--outcome", table.of("y"), "--prediction", table.of(str(rng.choice(["p", "z"])))]
     return asked(rng, folder, "selective", *table.source, *words, *options(rng, "selective", table, folder))
 
 
@@ -270,17 +270,24 @@ def recalibrate(rng: np.random.Generator, folder: Path) -> Result:
     table, model = Table(rng, folder), folder / "model.json"
     _model(rng, folder)
     score = "p"
-    words, fitting = ["--label", table.of("y"), "--score", table.of("p")], "pos_label by interpolation central_tendency"
+    words, fitting = (
+        ["--outcome", table.of("y"), "--prediction", table.of("p")],
+        "pos_label by interpolation central_tendency",
+    )
     if rng.random() < 0.4:
-        score, words, fitting = "f", ["--outcome", table.of("z"), "--prediction", table.of("f")], "exposure cap"
-    fitting += " weight count missing method clusters"
+        score, words, fitting = (
+            "f",
+            ["--kind", "amount", "--outcome", table.of("z"), "--prediction", table.of("f")],
+            "exposure cap",
+        )
+    fitting += " weight count missing method cluster"
     words += options(rng, "recalibrate", table, folder, fitting)
     done = asked(rng, folder, "recalibrate", *table.source, *words, "--model", model)
     if done.exit_code == 0:
         cal.load_model(model)
         other = Table(rng, folder, "other")
         out = folder / f"out.{rng.choice(['csv', 'jsonl', 'parquet'])}"
-        asked(rng, folder, "apply", other.path, "--score", other.of(score), "--model", model, "--output", out)
+        asked(rng, folder, "apply", other.path, "--prediction", other.of(score), "--model", model, "--output", out)
     return done
 
 
@@ -309,7 +316,14 @@ def _model(rng: np.random.Generator, folder: Path) -> Path:
 def apply(rng: np.random.Generator, folder: Path) -> Result:
     table = Table(rng, folder)
     out = folder / f"out.{rng.choice(['csv', 'jsonl', 'parquet', 'txt'], p=[0.4, 0.25, 0.3, 0.05])}"
-    words = ["--score", table.of(str(rng.choice(["p", "f", "z"]))), "--model", _model(rng, folder), "--output", out]
+    words = [
+        "--prediction",
+        table.of(str(rng.choice(["p", "f", "z"]))),
+        "--model",
+        _model(rng, folder),
+        "--output",
+        out,
+    ]
     return asked(rng, folder, "apply", *table.source, *words, *options(rng, "apply", table, folder))
 
 
@@ -324,12 +338,12 @@ def export(rng: np.random.Generator, folder: Path) -> Result:
 def monitor(rng: np.random.Generator, folder: Path) -> Result:
     claim = str(rng.choice(["--tolerance=0.05", "--odds-tolerance=1.2"]))
     table = Table(rng, folder)
-    words = ["--label", table.of("y"), "--score", table.of("p"), "--state", folder / "state.json", claim]
+    words = ["--outcome", table.of("y"), "--prediction", table.of("p"), "--state", folder / "state.json", claim]
     words += options(rng, "monitor", table, folder)
     done = asked(rng, folder, "monitor", *table.source, *words)
     if rng.random() < 0.4:
         other = Table(rng, folder, "other")
-        words[:4] = ["--label", other.name["y"], "--score", other.name["p"]]
+        words[:4] = ["--outcome", other.name["y"], "--prediction", other.name["p"]]
         done = asked(rng, folder, "monitor", other.path, *words)
     return done
 
@@ -340,7 +354,7 @@ def _documents() -> tuple[str, ...]:
     p, f = rng.uniform(size=120), rng.uniform(0.5, 3.0, 120)
     y, several = (rng.uniform(size=120) < p).astype(int), rng.dirichlet(np.ones(3), 120)
     found = [
-        *(cal.audit(y, p), cal.audit(y, p, tolerance=0.3, clusters=np.arange(120) // 2)),
+        *(cal.audit(y, p), cal.audit(y, p, tolerance=0.3, cluster=np.arange(120) // 2)),
         *(
             cal.audit(np.arange(120) % 3, several),
             cal.audit(rng.poisson(f), f, kind="amount"),
@@ -382,27 +396,28 @@ def index(rng: np.random.Generator, folder: Path) -> Result:
     return asked(rng, folder, "index", *paths, *report[:1])
 
 
+_GOALS = {  # with what they need
+    "certify": ("--tolerance=0.05",),
+    "refute": ("--tolerance=0.02", "--error=0.05"),
+    "ece": ("--tolerance=0.1",),
+    "o:e": ("--prevalence=0.2",),
+    "slope,auc": ("--prevalence=0.2", "--auc=0.8"),
+    "net_benefit": ("--prevalence=0.2", "--auc=0.8", "--threshold=0.2"),
+    "selective": ("--risk=0.01", "--coverage=0.5"),
+    "certify,o:e": ("--tolerance=0.05", "--prevalence=0.2"),
+    "x": (),
+    "": (),
+}
+
+
 def plan(rng: np.random.Generator, folder: Path) -> Result:
     table = Table(rng, folder)
-    goals = (
-        "certify",
-        "certify",
-        "refute",
-        "ece",
-        "o:e",
-        "slope,auc",
-        "net_benefit",
-        "selective",
-        "certify,o:e",
-        "x",
-        "",
-    )
-    words = [
-        str(rng.choice(goals)),
-        f"--tolerance={VALUES['tolerance'][int(rng.integers(1 if rng.random() < 0.5 else 14))]}",
-    ]
+    goal = str(rng.choice(list(_GOALS)))
     if rng.random() < 0.5:
-        words += [*table.source, "--score", table.of(str(rng.choice(["p", "q", "f"])))]
+        return asked(rng, folder, "plan", goal, *_GOALS[goal], *options(rng, "plan", table, folder, "as_json"))
+    words = [goal, f"--tolerance={VALUES['tolerance'][int(rng.integers(1 if rng.random() < 0.5 else 14))]}"]
+    if rng.random() < 0.5:
+        words += [*table.source, "--prediction", table.of(str(rng.choice(["p", "q", "f"])))]
     fitting = "confidence_level power brier prevalence method auc threshold widths error risk coverage as_json"
     return asked(rng, folder, "plan", *words, *options(rng, "plan", table, folder, fitting))
 

@@ -90,15 +90,17 @@ def parsed(text: str) -> Any:
 def expected(drawn: Drawn, arguments: list[Any]) -> Rows | None:
     """Return labels and scores of the columns that the arguments name, if there is no doubt what they are."""
     options = dict(zip(arguments[1::2], arguments[2::2], strict=True))
-    if options["--label"] != "y":
+    if options["--outcome"] != "y":
         return None
-    return known(read_back(drawn.path, drawn.form, drawn.separator), options["--score"], options.get("--pos-label"))
+    return known(
+        read_back(drawn.path, drawn.form, drawn.separator), options["--prediction"], options.get("--pos-label")
+    )
 
 
 def usual(drawn: Drawn, arguments: list[Any], *more: Any) -> bool:
     """Whether nothing that was drawn is a reason to refuse the rows."""
     names = [str(argument) for argument in arguments[1:]]
-    return drawn.ordinary and names == ["--label", "y", "--score", "p"] and not any(more)
+    return drawn.ordinary and names == ["--outcome", "y", "--prediction", "p"] and not any(more)
 
 
 def known(columns: dict[str, list[Any]] | None, score: str, wanted: str | None) -> Rows | None:

@@ -26,7 +26,7 @@ NAMES = (
     "id", "time", "block", "value", "column0", "calibrated", "n", "k", "select", "group", "index", "null", "true",
     "NaN", "0", "1.5", "a b", 'q"uote', "it's", "x'; drop table t; --", "a,b", "a;b", "a.b", "a/b", "$1", "%s",
     "{x}", "*", "?", "[y]", "back\\slash", "two\nlines", "tab\there", "ünï", "日本", "ß", "İ", "e\u0301", "😀",
-    "\u202e", "--score", "-", "=", "#", "--", "/*", "Y", "P", "Label", "SCORE", "x" * 70,
+    "\u202e", "--prediction", "-", "=", "#", "--", "/*", "Y", "P", "Label", "SCORE", "x" * 70,
 )  # fmt: skip
 LEVELS = ("north", "it's", 'q"', "a,b", "a;b", "ünï", "two\nlines", "back\\slash", "F", "f", "N/A", "-", "x" * 40)
 # Written values of the two outcomes, and what --pos-label then has to be.
@@ -61,7 +61,7 @@ class Rows:
     def options(self) -> list[str]:
         """Options that name the columns of labels and scores."""
         wanted = [] if self.pos_label is None else [f"--pos-label={self.pos_label}"]
-        return [f"--label={self.name['label']}", f"--score={self.name['score']}", *wanted]
+        return [f"--outcome={self.name['label']}", f"--prediction={self.name['score']}", *wanted]
 
     def part(self, which: slice) -> Rows:
         written = {role: values[which] for role, values in self.written.items()}

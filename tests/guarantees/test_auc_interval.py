@@ -125,8 +125,8 @@ def missed_area_and_slope(clusters: int, rows: int, events: float, samples: int)
         label, score, cluster = shared_events(clusters, rows, events, seed)
         if not label.any():
             continue
-        found = roc_auc_interval(label, score, clusters=cluster)
-        low, high = calibration_slope(label, score, clusters=cluster).slope_interval
+        found = roc_auc_interval(label, score, cluster=cluster)
+        low, high = calibration_slope(label, score, cluster=cluster).slope_interval
         if not math.isnan(found.lower + low):
             missed.append([not found.lower <= area <= found.upper, not low <= 1.0 <= high])
     return np.array(missed)

@@ -11,7 +11,7 @@ from support.counting import assert_failures_within
 
 DELTA = 0.05
 ROUNDING = 1e-12
-AMOUNTS = {"kind": "amount", "outcome_limits": (0, 1), "relative_to": "exposure"}
+AMOUNTS = {"kind": "amount", "limits": (0, 1), "relative_to": "exposure"}
 
 
 @dataclass(frozen=True)
@@ -201,7 +201,7 @@ def test_clusters_that_are_looked_at_together():
         known = certify(
             label,
             np.full(len(cluster), 0.1),
-            clusters=cluster,
+            cluster=cluster,
             chance=cluster_chance[cluster],
             smallest_chance=0.01,
         )

@@ -265,7 +265,7 @@ def of_segments(offsets, n, runs, factor=1.0, size=1, seed=21):
         drawn = np.repeat(rng.random(n // size), size)
         label = np.minimum(2, ((proba + moved).cumsum(axis=1)[segment] < drawn[:, None]).sum(axis=1))
         clusters = None if size == 1 else np.repeat(np.arange(n // size), size)
-        shown = {"by": {"segment": segment}, "clusters": clusters, "min_rows": 1}
+        shown = {"by": {"segment": segment}, "cluster": clusters, "min_rows": 1}
         found = audit_segments(label, proba[segment], classes=[0, 1, 2], **shown)
         upper, bound = (found.error + factor * (each - found.error) for each in (found.upper, found.bound))
         too_low = (upper < truth - ROUNDING).any() or float(np.max(bound)) < truth.max() - ROUNDING

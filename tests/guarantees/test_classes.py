@@ -123,11 +123,11 @@ def test_bounds_of_classes_in_clusters(clusters, size, tolerance):
         moved = (0.6 * rng.uniform(-1.0, 1.0, clusters))[cluster] * np.minimum(proba[:, 1], proba[:, 2])
         true = proba + np.outer(moved, [0.0, 1.0, -1.0])
         code = np.minimum(2, (true.cumsum(axis=1) < rng.random((len(cluster), 1))).sum(axis=1))
-        found = certify(code, proba, clusters=cluster, tolerance=tolerance).parts
+        found = certify(code, proba, cluster=cluster, tolerance=tolerance).parts
         wrong += bool((found.lower > 0.0).any())
         shown = np.column_stack([proba[:, 0] / 1.6, proba[:, 1], proba[:, 2] + proba[:, 0] * 0.6 / 1.6])
         truth = 0.2 * 0.6 / 1.6  # of the first and of the third class, in all of their rows
-        found = certify(code, shown, clusters=cluster, tolerance=tolerance)
+        found = certify(code, shown, cluster=cluster, tolerance=tolerance)
         missed += found.bound < truth
         shrunk += found.parts.error[0] < truth
         wrong += found.lower_bound > truth * 1.3  # sampling of the probabilities moves the truth a little

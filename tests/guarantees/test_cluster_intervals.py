@@ -240,7 +240,7 @@ def test_what_is_counted_is_what_the_library_says(name):
                 expected = (getattr(result, key).value, getattr(result, key).lower, getattr(result, key).upper)
             assert (value, lower, upper) == pytest.approx(tuple(expected), rel=1e-5, abs=1e-7)
     scores = {"first": expit(z[0]), "second": expit(other[0])}
-    compared = cal.compare(y[0], scores, clusters=cluster)
+    compared = cal.compare(y[0], scores, cluster=cluster)
     for key, measure in (
         ("brier_difference", "brier_score"),
         ("log_loss_difference", "log_loss"),

@@ -183,7 +183,7 @@ _NO_CAP = 400
 def check(name: str, n_clusters: int, repetitions: int) -> None:
     failures, proved, said = np.zeros(4, dtype=int), 0, 0
     for y, s, g, error in samples(name, n_clusters, repetitions):
-        rows = {"clusters": g, "max_rows_per_cluster": _NO_CAP, "guarantee": "unseen clusters"}
+        rows = {"cluster": g, "cluster_cap": _NO_CAP, "guarantee": "unseen clusters"}
         bound = certify(y, s, method="asymptotic", n_simulations=99, **rows)
         interval = certify(y, s, method="asymptotic", n_simulations=99, confidence_level=0.975, **rows)
         failures += (
@@ -258,7 +258,7 @@ def test_the_test_finds_errors():
     """A test that never rejected would be valid and useless; with 400 groups an error of .1 is beyond doubt."""
     drawn = samples("one outcome", 400, 50)
     p = [
-        calibration_test(y, s, method="asymptotic", clusters=g, n_simulations=99, max_rows_per_cluster=_NO_CAP).p_value
+        calibration_test(y, s, method="asymptotic", cluster=g, n_simulations=99, cluster_cap=_NO_CAP).p_value
         for y, s, g, _ in drawn
     ]
     assert sum(value <= 0.05 for value in p) >= 40
@@ -282,19 +282,19 @@ def test_statements_are_of_use():
     g = equal(200, 50)
     s = rng.random(len(g))
     y = (rng.random(len(g)) < s) * 1
-    both = {"clusters": g, "guarantee": "unseen clusters"}
+    both = {"cluster": g, "guarantee": "unseen clusters"}
     grouped, plain = certify(y, s, method="asymptotic", **both), certify(y, s, method="asymptotic")
     assert plain.width < grouped.width < 0.0149 + 1.25 * plain.width
-    ordinary = certify(y, s, method="asymptotic", clusters=g)
+    ordinary = certify(y, s, method="asymptotic", cluster=g)
     assert 0.75 * plain.width < ordinary.width < 1.25 * plain.width
     interval = certify(y, s, method="asymptotic", confidence_level=0.975, **both)
     assert interval.bound - interval.lower_bound < 0.045
     # Shares of .25 of too many positives in half of the scores: an error of about .1, in groups that share outcomes.
     y, s, g, _ = one_outcome(400, rng)
-    found = certify(y, s, method="asymptotic", clusters=g, tolerance=0.02)
+    found = certify(y, s, method="asymptotic", cluster=g, tolerance=0.02)
     assert found.verdict == "refuted"
     assert found.bound < 0.18
-    assert calibration_test(y, s, method="asymptotic", clusters=g).p_value <= 0.05
+    assert calibration_test(y, s, method="asymptotic", cluster=g).p_value <= 0.05
 
 
 def amounts_of_clusters(n_clusters, rng, heavy):

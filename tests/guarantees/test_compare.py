@@ -296,7 +296,7 @@ def test_intervals_hold_for_clusters_of_unequal_size(n_clusters):
             cluster, odds, one, two = clustered(n_clusters, rng)
             rate, first, second = (1.0 / (1.0 + np.exp(-part)) for part in (odds, one, one + 0.7 * two))
             y = rng.uniform(size=len(rate)) < rate
-            found = cal.compare(y, {"first": first, "second": second}, clusters=cluster, costs=COSTS)
+            found = cal.compare(y, {"first": first, "second": second}, cluster=cluster, costs=COSTS)
             yield any(not one.lower <= truth[one.measure] <= one.upper for one in found.differences)
 
     assert_seldom(failed(), runs, 0.05)

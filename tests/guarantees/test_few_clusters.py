@@ -75,12 +75,12 @@ def default_failures(samples: int) -> np.ndarray:
     rng, failures = np.random.default_rng(7), np.zeros(5, dtype=int)
     for _ in range(samples):
         y, p, g, _ = sample(rng)
-        failures[0] += calibration_test(y, p, clusters=g).p_value <= 0.05
+        failures[0] += calibration_test(y, p, cluster=g).p_value <= 0.05
         y, p, g, error = sample(rng, 0.6)
-        failures[1] += certify(y, p, clusters=g).lower_bound > error
-        failures[2] += certify(y, p, clusters=g, method="asymptotic", confidence_level=0.975).lower_bound > error
-        failures[3] += certify(y, p, clusters=g, max_rows_per_cluster=None).lower_bound > error
-        failures[4] += certify(y, p, clusters=g, direction="too high").lower_bound > error
+        failures[1] += certify(y, p, cluster=g).lower_bound > error
+        failures[2] += certify(y, p, cluster=g, method="asymptotic", confidence_level=0.975).lower_bound > error
+        failures[3] += certify(y, p, cluster=g, cluster_cap=None).lower_bound > error
+        failures[4] += certify(y, p, cluster=g, direction="too high").lower_bound > error
     return failures
 
 
@@ -95,8 +95,8 @@ def test_defaults_on_much_fresh_data():
 
 def test_one_p_value_by_every_way_in():
     y, p, g, _ = sample(np.random.default_rng(0), 0.7)
-    every_row = {"clusters": g, "max_rows_per_cluster": None}
-    found, shown = calibration_test(y, p, **every_row), audit(y, p, clusters=g)
+    every_row = {"cluster": g, "cluster_cap": None}
+    found, shown = calibration_test(y, p, **every_row), audit(y, p, cluster=g)
     assert found == shown.test
     lower = certify(y, p, **every_row, method="asymptotic").lower_bound
     assert lower == shown.certificate.lower_bound
@@ -108,7 +108,7 @@ def test_twelve_hospitals_that_are_half_as_often_positive():
     rng = np.random.default_rng(1)
     g, p = np.repeat(np.arange(12), 120), np.full(1440, 0.1)
     y = (rng.random(1440) < 0.049) * 1
-    found = audit(y, p, clusters=g, tolerance=0.05)
+    found = audit(y, p, cluster=g, tolerance=0.05)
     assert found.test.p_value == 0.001
     assert 0.03 < found.certificate_ordinary.lower_bound < 0.051
     assert "What is shown of clusters like these is an error of at least 0.0" in summary(found)

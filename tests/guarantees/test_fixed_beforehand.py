@@ -20,7 +20,7 @@ ROUNDING = 1e-12
 def ceiling_of_drawn_units(rng):
     """Half of fifty rows have a unit, and every row one event too many: no multiple of the mean unit is a ceiling."""
     exposure = np.where(rng.random(50) < 0.5, 1.0, 1e-9)
-    how = {"kind": "amount", "outcome_limits": (0, 1), "relative_to": "exposure"}
+    how = {"kind": "amount", "limits": (0, 1), "relative_to": "exposure"}
     known = certify(np.ones(50), np.full(50, 1e-9), exposure=exposure, **how)
     error = 2.0 * (1.0 - 1e-6)
     return known.bound < error, min(known.bound, 50.0 / exposure.sum()) < error
@@ -29,7 +29,7 @@ def ceiling_of_drawn_units(rng):
 def unit_of_rare_predictions(rng):
     """All losses are total, and relative to predictions of which few are large."""
     predicted = np.minimum(0.02 * np.exp(1.5 * rng.normal(size=50) - 1.125), 0.9)
-    known = certify(np.ones(50), predicted, kind="amount", outcome_limits=(0, 1))
+    known = certify(np.ones(50), predicted, kind="amount", limits=(0, 1))
     error, bound = 47.7, known.too_low.upper  # the mean prediction is .02053
     return bound < error, min(bound, 50.0 / predicted.sum()) < error
 
@@ -40,7 +40,7 @@ def largest_prediction_one_in_n(rng):
     predicted = np.where(large, 1.0, 1e-4)
     label = ~large & (rng.random(1_000) < predicted)
     label[np.argmin(large)] |= not label.any()  # of one class there is no audit
-    of_seen = certify(label, predicted, kind="amount", outcome_limits=(0, None), relative_to="exposure")
+    of_seen = certify(label, predicted, kind="amount", limits=(0, None), relative_to="exposure")
     return certify(label, predicted).bound < 1e-3, of_seen.too_high.upper < 1e-3
 
 
@@ -87,10 +87,10 @@ def cluster_without_a_cap(rng):
     cluster = np.repeat(np.arange(60), size)
     label = (large | (draw < 0.3))[cluster]
     rows = (label, np.full(len(cluster), 0.3))
-    equal = certify(*rows, clusters=cluster)
+    equal = certify(*rows, cluster=cluster)
     assert "every cluster has equal weight" in equal.claim
     try:
-        all_rows = certify(*rows, clusters=cluster, max_rows_per_cluster=None)
+        all_rows = certify(*rows, cluster=cluster, cluster_cap=None)
     except DataError:  # one cluster is most of the rows
         return equal.bound < 0.7 / 60, False
     assert "asymptotic" in all_rows.claim
@@ -103,7 +103,7 @@ def largest_total_of_a_cluster(rng):
     large, draw = size > 1, rng.random(60)
     cluster = np.repeat(np.arange(60), size)
     outcome = (large | (draw < 0.3))[cluster]
-    how = {"kind": "amount", "outcome_limits": (0, 1), "relative_to": "rows", "clusters": cluster}
+    how = {"kind": "amount", "limits": (0, 1), "relative_to": "rows", "clusters": cluster}
     known = certify(outcome, np.full(len(cluster), 0.3), **how)
     assert any("no further from their predictions" in each for each in known.assumptions)
     error = 0.7 * 60 / 119
@@ -117,8 +117,8 @@ def largest_outcome(rng):
     assert not known.too_low.proved
     assert known.verdict != "certified"
     assert "if the largest outcomes were seen" in known.claim or known.bound == np.inf
-    limited = certify(outcome, np.full(1_000, 0.5), kind="amount", outcome_limits=(0, 1_000))
-    of_seen = certify(outcome, np.full(1_000, 0.5), kind="amount", outcome_limits=(0, float(outcome.max())))
+    limited = certify(outcome, np.full(1_000, 0.5), kind="amount", limits=(0, 1_000))
+    of_seen = certify(outcome, np.full(1_000, 0.5), kind="amount", limits=(0, float(outcome.max())))
     error = 2.0 * (0.999 * 0.5 + 1.0 - 0.5)
     return limited.too_low.upper < error, of_seen.too_low.upper < error
 

@@ -74,7 +74,7 @@ def panels(samples, failed, *, obligors=2600, monthly=MONTHLY, by="obligor", dir
     for seed in range(samples):
         rows = panel(np.random.default_rng([seed, obligors]), obligors, monthly=monthly)
         clusters = rows.obligor if by == "obligor" else None
-        yield failed(audit_grades(rows.default, rows.pd, rows.grade, clusters=clusters, direction=direction).grades)
+        yield failed(audit_grades(rows.default, rows.pd, rows.grade, cluster=clusters, direction=direction).grades)
 
 
 @pytest.mark.parametrize("direction", ["too low", "either"])
@@ -100,7 +100,7 @@ def test_right_pds_are_seldom_called_too_high_where_obligors_with_many_rows_may_
     size, pd = np.bincount(obligor), 0.0316
     for _ in range(samples):
         default = rng.random(len(size)) < pd
-        asked = {"clusters": obligor, "direction": "too high"}
+        asked = {"cluster": obligor, "direction": "too high"}
         found = audit_grades(default[obligor].astype(int), np.full(len(obligor), pd), ["A"] * len(obligor), **asked)
         failed += off(found.grades) or found.grades["upper"][0] < pd
         of_defaults = size[default]
@@ -158,7 +158,7 @@ def pools(draw, failed, samples, *, clusters=None, wrong=1.0, **keywords):
             cluster = rng.integers(clusters, size=len(POOLS))
             shared = draw(rng, clusters)[0][cluster]
             amount = np.where(rng.random(len(POOLS)) < 0.5, shared, amount)
-        chosen = {"outcome_limits": limits, "clusters": cluster} | keywords
+        chosen = {"limits": limits, "cluster": cluster} | keywords
         result = audit_grades(amount, np.full(len(POOLS), wrong * mean), POOLS, kind="amount", **chosen)
         yield failed(result.grades, mean)
 
@@ -193,7 +193,7 @@ def test_right_amounts_without_a_cap_where_clusters_with_many_rows_may_have_none
     size, mean = np.bincount(cluster).astype(float), 0.1
     for _ in range(samples):
         of_cluster = np.where(rng.random(310) < 0.1, rng.gamma(2.0, 0.5, 310), 0.0)
-        asked = {"kind": "amount", "clusters": cluster, "direction": "too high"}
+        asked = {"kind": "amount", "cluster": cluster, "direction": "too high"}
         found = audit_grades(of_cluster[cluster], np.full(len(cluster), mean), ["A"] * len(cluster), **asked)
         failed += off(found.grades) or found.grades["upper"][0] < mean
         low, high = np.zeros(310), np.full(310, np.inf)
@@ -232,7 +232,7 @@ def test_sizes_of_the_t_test_are_about_those_counted():
     counted, said = [], []
     for seed in range(400):
         amount, mean = high_lgds(np.random.default_rng(seed), 30)
-        chosen = {"kind": "amount", "direction": "too low", "outcome_limits": (0.0, 1.0)}
+        chosen = {"kind": "amount", "direction": "too low", "limits": (0.0, 1.0)}
         total = audit_grades(amount, np.full(30, mean), ["A"] * 30, **chosen).total
         counted.append(total["p_t"] <= 0.05)
         said.append(total["size_t"])

@@ -31,7 +31,7 @@ def heavy_failures(n_clusters, share, cap, method, repetitions):
     for _ in range(repetitions):
         y, sizes, error = heavy(n_clusters, share, cap, rng)
         scores, clusters = np.zeros(n_clusters), np.arange(n_clusters)
-        options = {"clusters": clusters, "count": sizes, "max_rows_per_cluster": cap, "n_simulations": 19}
+        options = {"cluster": clusters, "count": sizes, "cluster_cap": cap, "n_simulations": 19}
         options["guarantee"] = "unseen clusters"  # such as none of the sample shows
         yield certify(y, scores, method=method, **options).bound < error - 1e-9
 
@@ -62,9 +62,9 @@ def test_without_a_cap_large_groups_that_are_wrong_break_the_asymptotic_bound():
             if sizes.sum() ** 2 < 5 * (sizes**2).sum():
                 continue
             options = {
-                "clusters": np.arange(200),
+                "cluster": np.arange(200),
                 "count": sizes,
-                "max_rows_per_cluster": 10**9,
+                "cluster_cap": 10**9,
                 "n_simulations": 19,
             }
             yield certify(y, np.zeros(200), method="asymptotic", **options).bound < error - 1e-9
@@ -169,7 +169,7 @@ def test_defaults_on_fresh_data():
     failures = np.zeros(5, dtype=int)
     for _ in range(40):
         y, s, g = outbreak(rng, 60, 2.5)
-        found, interval = certify(y, s, clusters=g), certify(y, s, clusters=g, confidence_level=0.975)
+        found, interval = certify(y, s, cluster=g), certify(y, s, cluster=g, confidence_level=0.975)
         costs = cluster_saving(cluster_rows(y, s, g), false_positive_cost=1.0, false_negative_cost=9.0, unseen=True)
         error = float((2.5 / 60 * np.where(np.bincount(g) < 10, 3.0, 0.3) @ np.bincount(g)) / len(g) * 0.98)
         cost = 9.0 * (error + 0.02)  # a score of .02 is below the threshold of .1: one never acts
@@ -190,6 +190,6 @@ def test_statements_are_of_use():
     rng = np.random.default_rng(1)
     g = np.repeat(np.arange(300), 10)
     y, s = (rng.random(300) < 0.75)[g] * 1, np.full(3000, 0.5)
-    found = certify(y, s, clusters=g, tolerance=0.05)
+    found = certify(y, s, cluster=g, tolerance=0.05)
     assert found.verdict == "refuted"
     assert 0.1 < found.lower_bound < 0.25 < found.bound < 0.34

@@ -122,7 +122,7 @@ def test_few_outcomes_that_differ_have_no_interval():
         assert np.isnan(balance.lower) == few
         wrong += few
     assert wrong > 70
-    table = OutcomeTable.from_outcomes(z, f, outcome_limits=(0, 50))
+    table = OutcomeTable.from_outcomes(z, f, limits=(0, 50))
     assert 0.0 < mean_bias(table).balance.lower < 1.0 < mean_bias(table).balance.upper
 
 
@@ -133,7 +133,7 @@ def test_balance_and_bias_of_clusters():
     for _ in range(RUNS):
         f = 0.3 * np.exp(0.3 * rng.standard_normal(N))
         z = rng.poisson(f * rng.choice([0.2, 1.8], N // 5)[customer])
-        result = mean_bias(z, f, clusters=customer)
+        result = mean_bias(z, f, cluster=customer)
         rows = mean_bias(z, f)
         wrong += [missed(result.balance, 1.0), missed(result.observed_minus_predicted, 0.0), missed(rows.balance, 1.0)]
     print("clusters", wrong)

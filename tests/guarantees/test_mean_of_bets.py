@@ -77,14 +77,14 @@ def clusters(rng, off):
     size = rng.integers(1, 20, 60)
     number = np.repeat(np.arange(60), size)
     y = (rng.random(60) < 0.3 + off)[number].astype(int)
-    return certify(y, np.full(len(y), 0.3), clusters=number, max_rows_per_cluster=10), off
+    return certify(y, np.full(len(y), 0.3), cluster=number, cluster_cap=10), off
 
 
 def means(rng, off):
     """Amounts of 0 or the most that there can be, of which one in twelve is expected, with exposures."""
     exposure = rng.choice([0.5, 1.0], 400)
     z = 10.0 * (rng.random(400) < exposure * (1.0 + 4.0 * off) / 12.0)
-    return certify(z, np.full(400, 10.0 / 12.0), exposure=exposure, outcome_limits=(0, 10), kind="amount"), 4.0 * off
+    return certify(z, np.full(400, 10.0 / 12.0), exposure=exposure, limits=(0, 10), kind="amount"), 4.0 * off
 
 
 def classes(notion):

@@ -45,7 +45,7 @@ def counts(dispersion: float, n: int, rng: np.random.Generator) -> OutcomeTable:
 
 def shares(n: int, rng: np.random.Generator) -> OutcomeTable:
     f = 0.05 + 0.9 * rng.beta(2.0, 2.0, n)
-    return OutcomeTable.from_outcomes(rng.beta(0.8 * f, 0.8 * (1.0 - f)), f, outcome_limits=(0, 1))
+    return OutcomeTable.from_outcomes(rng.beta(0.8 * f, 0.8 * (1.0 - f)), f, limits=(0, 1))
 
 
 def rejected(draw, repetitions: int, level: float, seed: int, p_value=None, **keywords) -> Iterator[bool]:

@@ -50,7 +50,7 @@ def atoms(point, n, runs, seed, **how):
     for _ in range(runs):
         draw = rng.random(n)
         outcome = np.where(draw < chance, 1.0, np.where(draw < chance + chance_a, a, 0.0))
-        count += wrong(certify(outcome, np.full(n, predicted), outcome_limits=(0, 1), **how, kind="amount"), errors)
+        count += wrong(certify(outcome, np.full(n, predicted), limits=(0, 1), **how, kind="amount"), errors)
     return count
 
 
@@ -108,7 +108,7 @@ CAPPED = {
 def test_capped_outcomes(name):
     world, cap = CAPPED[name]
     for n in (200, 2_000):
-        assert_seldom_wrong(failures(world, n, 80, seed=3, outcome_limits=(0, cap)), 80)
+        assert_seldom_wrong(failures(world, n, 80, seed=3, limits=(0, cap)), 80)
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_clusters_of_any_dependence(together, how):
         draw = np.where(rng.random(clusters) < together, rng.random(clusters), np.nan)[cluster]
         outcome = np.where(np.isnan(draw), rng.random(len(cluster)), draw) < chance
         certificate = certify(
-            outcome, prediction, clusters=cluster, outcome_limits=(0, 1), cluster_limit=9, **how, kind="amount"
+            outcome, prediction, cluster=cluster, limits=(0, 1), cluster_limit=9, **how, kind="amount"
         )
         count += wrong(certificate, (0.125, 0.125))  # of the rows at each prediction: 0.05 beside 0.2, of half of them
     assert_seldom_wrong(count, runs)
@@ -161,7 +161,7 @@ def test_clusters_with_a_limit(how):
         claims = rng.random(clusters) * 9 * 2  # in a cluster of m rows that of row k if it is between k and k + 1
         position = np.arange(len(cluster)) - np.searchsorted(cluster, cluster)
         outcome = (claims[cluster] // 1).astype(int) == position
-        certificate = certify(outcome, prediction, clusters=cluster, cluster_limit=1, **how, kind="amount")
+        certificate = certify(outcome, prediction, cluster=cluster, cluster_limit=1, **how, kind="amount")
         count += wrong(certificate, errors)
     assert_seldom_wrong(count, runs)
 
@@ -185,10 +185,7 @@ def test_planned_rows_certify(name):
     rng, missed, limits = np.random.default_rng(2), 0, (0, plan["cap"] * world.prediction.mean())
     for _ in range(40):
         outcome, prediction, _ = world.draw(n, rng)
-        missed += (
-            certify(outcome, prediction, outcome_limits=limits, tolerance=tolerance, kind="amount").verdict
-            != "certified"
-        )
+        missed += certify(outcome, prediction, limits=limits, tolerance=tolerance, kind="amount").verdict != "certified"
     print(f"{name}: {n} rows, {missed} of 40 not certified")
     assert_failures_within(missed, 40, 0.2)
 
@@ -201,7 +198,7 @@ def test_narrower_bounds_would_be_seen():
     rng, error, narrow, high = np.random.default_rng(1), (predicted - chance) / predicted, 0, 0
     for _ in range(120):
         outcome = (rng.random(n) < chance).astype(float)
-        certificate = certify(outcome, np.full(n, predicted), outcome_limits=(0, 1), kind="amount")
+        certificate = certify(outcome, np.full(n, predicted), limits=(0, 1), kind="amount")
         narrow += 0.8 * certificate.estimate + 0.2 * certificate.bound < error
         high += 0.8 * certificate.estimate + 0.2 * certificate.lower_bound > error
     for count in (narrow, high):
@@ -219,7 +216,7 @@ def test_weights_of_rows_that_were_looked_at_by_chance():
         chance = np.where(bad, 0.02, 0.2)
         seen = rng.random(20_000) < chance
         label, predicted = (rng.random(20_000) < np.where(bad, 3.0, 1.0) * predicted)[seen], predicted[seen]
-        how = {"outcome_limits": (0, 1), "relative_to": "exposure", "sample_weight": 1.0 / chance[seen]}
+        how = {"limits": (0, 1), "relative_to": "exposure", "sample_weight": 1.0 / chance[seen]}
         known = certify(label, predicted, **how, kind="amount")
         off, width = error - known.estimate, np.array([known.bound, known.lower_bound]) - known.estimate
         for part, missed in ((1.0, whole), (0.1, tenth)):
@@ -242,6 +239,6 @@ def test_few_rows_with_the_largest_prediction(cap):
     for _ in range(runs):
         wide = rng.random(500) < chance
         prediction, outcome = np.where(wide, largest, 1.0), np.where(wide, 0.0, 1.0)
-        certificate = certify(outcome, prediction, outcome_limits=(0, cap), kind="amount")
+        certificate = certify(outcome, prediction, limits=(0, cap), kind="amount")
         count += wrong(certificate, (0.0, error if wide.any() else 0.0))  # of the population up to the largest
     assert_seldom_wrong(count, runs)

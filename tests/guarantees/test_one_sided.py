@@ -107,7 +107,7 @@ def test_bounds_of_clusters_are_seldom_wrong(method):
         y, p, clusters = drawn_clusters(80, rng)
         of_sample = []
         for direction in DIRECTIONS:
-            found = certify(y, p, clusters=clusters, direction=direction, method=method, n_simulations=99)
+            found = certify(y, p, cluster=clusters, direction=direction, method=method, n_simulations=99)
             of_sample += [found.bound < truth[direction], found.lower_bound > truth[direction]]
         failures += of_sample
     for count in failures:

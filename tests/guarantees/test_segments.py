@@ -289,11 +289,11 @@ def test_bounds_of_clusters_in_segments_hold_together(clusters, rows, spread, to
     rng, samples, wrong, missed, shrunk = np.random.default_rng(8), 200, 0, 0, 0
     for _ in range(samples):
         label, score, cluster, segment = clustered_segments(rng, clusters, rows, spread)
-        found = audit_segments(label, score, by={"s": segment}, clusters=cluster, tolerance=tolerance, min_rows=1)
+        found = audit_segments(label, score, by={"s": segment}, cluster=cluster, tolerance=tolerance, min_rows=1)
         wrong += bool((found.lower > 0.0).any())
         shown = np.where(segment == "a", score / 1.5, score)
         truth = float(score[segment == "a"].mean()) / 3.0  # of scores near it, in the interval of all
-        found = audit_segments(label, shown, by={"s": segment}, clusters=cluster, tolerance=tolerance, min_rows=1)
+        found = audit_segments(label, shown, by={"s": segment}, cluster=cluster, tolerance=tolerance, min_rows=1)
         missed += found.upper[0] < truth
         shrunk += found.error[0] + 0.1 * (found.upper[0] - found.error[0]) < truth
     allowed = DELTA * samples + 2.0 * math.sqrt(DELTA * samples)
@@ -315,7 +315,7 @@ def test_bounds_of_amounts_in_segments_hold_together(kind, cap):
         if kind == "heavy":  # log-normal with sigma 1, capped at 50 times its mean
             factor = np.minimum(np.exp(rng.normal(-0.5, 1.0, rows)), 50.0)
         outcome = prediction * factor if kind == "heavy" else rng.poisson(prediction * factor).astype(float)
-        asked = {"by": {"s": segment}, "clusters": cluster, "outcome_limits": (0, cap)}
+        asked = {"by": {"s": segment}, "clusters": cluster, "limits": (0, cap)}
         wrong += bool((audit(outcome, prediction, **asked, kind="amount").segments.lower > 0.0).any())
         shown = np.where(segment == "a", prediction / 1.4, prediction)
         found = audit(outcome, shown, **asked, kind="amount").segments
@@ -336,7 +336,7 @@ def test_p_values_of_right_totals_are_seldom_small(kind):
         if kind == "clusters":
             label, score, cluster, segment = clustered_segments(rng, 12, 60, 0.8)
             asked = {"by": {"s": segment}, "min_rows": 1}
-            p_value = audit_segments(label, score, clusters=cluster, **asked).p_value[0]
+            p_value = audit_segments(label, score, cluster=cluster, **asked).p_value[0]
             less = audit_segments(label, score, **asked).p_value[0]
         else:
             segment, mean = np.where(np.arange(400) % 3 == 0, "a", "b"), rng.uniform(0.5, 2.0, 400)

@@ -242,6 +242,6 @@ def test_clusters_of_any_dependence():
         while True:
             size = rng.integers(1, 9, size=300)
             wrong, cluster = np.repeat(rng.uniform(size=300) < 0.1, size), np.repeat(np.arange(300), size)
-            yield cal.selective(~wrong, rng.uniform(size=len(wrong)), target_error=0.1, clusters=cluster).certified > 0
+            yield cal.selective(~wrong, rng.uniform(size=len(wrong)), target_error=0.1, cluster=cluster).certified > 0
 
     assert_seldom(failed(), 600, DELTA)

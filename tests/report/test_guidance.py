@@ -46,7 +46,7 @@ def test_what_was_asked_is_ticked_and_no_more(rows):
     for item in ("15", "23a subgroups", "12f", "24", "5b"):
         assert found[f"TRIPOD+AI {item}"] == "done", item
     assert found["TRIPOD+AI 6b"] == "not done"  # an empty field
-    of_clusters = states(cal.audit(y, p, clusters=columns["clusters"]), "tripod-cluster")
+    of_clusters = states(cal.audit(y, p, cluster=columns["clusters"]), "tripod-cluster")
     assert (of_clusters["TRIPOD-Cluster 10a"], of_clusters["TRIPOD-Cluster 13b"]) == ("done", "done")
 
 
@@ -68,7 +68,7 @@ def test_what_is_not_asked_of_all_audits():
 @pytest.mark.parametrize("checklist", ["tripod+ai", "tripod-cluster", "bank", "eu-ai-act"])
 def test_marks_and_links_on_all_pages(rows, checklist):
     y, p, columns = rows
-    for audit in (cal.audit(y, p, clusters=columns["clusters"]), class_audits.wrong(), mean_audits.flat_tariff()):
+    for audit in (cal.audit(y, p, cluster=columns["clusters"]), class_audits.wrong(), mean_audits.flat_tariff()):
         known = audit.with_about(checklist=checklist, purpose="Grants", conclusion="Recalibrate")
         html, found = known.to_html(), checklist_of(known)
         page = Page(html)

@@ -21,7 +21,7 @@ def rows():
 
 
 def results(y, p):
-    yield cal.audit(y, p, costs=(1, 4), clusters=np.arange(500) // 10)
+    yield cal.audit(y, p, costs=(1, 4), cluster=np.arange(500) // 10)
     yield class_audits.wrong()
     yield mean_audits.flat_tariff()
     yield cal.compare(y, {NASTY: p, "other": p**2})

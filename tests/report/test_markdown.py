@@ -41,8 +41,8 @@ def audits():
     columns = {"sex": np.arange(1_000) % 2, NASTY: np.arange(1_000) % 3}
     return {
         "costs and segments": cal.audit(y, p, tolerance=0.02, costs=(1, 4), by=columns, name=NASTY),
-        "clusters": cal.audit(y, p, clusters=np.arange(1_000) // 10, tolerance=0.3),
-        "weights": cal.audit(y, p, sample_weight=np.linspace(0.5, 1.5, 1_000)),
+        "clusters": cal.audit(y, p, cluster=np.arange(1_000) // 10, tolerance=0.3),
+        "weights": cal.audit(y, p, weight=np.linspace(0.5, 1.5, 1_000)),
         "target": cal.audit(y, p, target_error=(0.2, 0.1)),
         "infinite log loss": cal.audit([0, 1, 1, 0], [0.0, 0.0, 1.0, 0.3]),
     }
@@ -172,12 +172,12 @@ def test_the_ending_of_the_report_decides(tmp_path):
     path = tmp_path / "scores.csv"
     path.write_text("y,p,q\n" + "".join(f"{int(a)},{b},{b * b}\n" for a, b in zip(y, p, strict=True)))
     for name, arguments in {
-        "audit": ["--score", "p"],
-        "compare": ["--score", "p", "--score", "q"],
-        "monitor": ["--score", "p", "--tolerance", "0.1", "--state", str(tmp_path / "state.json")],
+        "audit": ["--prediction", "p"],
+        "compare": ["--prediction", "p", "--prediction", "q"],
+        "monitor": ["--prediction", "p", "--tolerance", "0.1", "--state", str(tmp_path / "state.json")],
     }.items():
         report = tmp_path / f"{name}.md"
-        done = CliRunner().invoke(app, [name, str(path), "--label", "y", *arguments, "--report", str(report)])
+        done = CliRunner().invoke(app, [name, str(path), "--outcome", "y", *arguments, "--report", str(report)])
         assert done.exit_code == 0, done.output
         assert report.read_text(encoding="utf-8").startswith("# C")
         assert "<svg" not in report.read_text(encoding="utf-8")

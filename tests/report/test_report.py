@@ -196,7 +196,7 @@ class TestWhatMayBeMissing:
             assert line in asked.text
 
     def test_no_costs_without_rows(self):
-        audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])
+        audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], weight=[0.5, 1.5, 1.0, 0.7])
         assert ("h2", "Performance") in Page(render([audit], title="t")).headings
 
     @pytest.mark.slow
@@ -207,7 +207,7 @@ class TestWhatMayBeMissing:
 
     @pytest.mark.slow
     def test_weights_that_are_no_rows(self):
-        audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], sample_weight=[0.5, 1.5, 1.0, 0.7])
+        audit = calibrant.audit([0, 1, 1, 0], [0.1, 0.6, 0.8, 0.7], weight=[0.5, 1.5, 1.0, 0.7])
         page = Page(render([audit], title="t"))
         assert ("h2", "No certificate") in page.headings
         assert "Not assessed: too few rows" in page.text

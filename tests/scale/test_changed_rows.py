@@ -16,7 +16,7 @@ from calibrant.sources import files, frames
 from calibrant.sources.files import FileSlices, read_table
 from support.routes import CASES, few_in_memory
 
-NAMES = {"label": "y", "score": "s"}
+NAMES = {"outcome": "y", "prediction": "s"}
 Y, S, _ = CASES["calibrated"]
 
 

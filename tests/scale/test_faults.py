@@ -29,7 +29,7 @@ if os.name == "nt":
 import resource
 
 N = 400_000
-AUDIT = ["--label", "y", "--score", "p"]
+AUDIT = ["--outcome", "y", "--prediction", "p"]
 DUCKDB = tuple(int(part) for part in duckdb.__version__.split(".")[:2])
 LITTLE_MEMORY = "24MB" if DUCKDB >= (1, 5) else "48MB"  # enough to group rows only with a temporary folder
 
@@ -122,7 +122,7 @@ def contents(folder):
 
 def message(path):
     with pytest.raises(SourceError) as caught:
-        read_table(path, label="y", score="p")
+        read_table(path, outcome="y", prediction="p")
     text = str(caught.value)
     assert str(path) in text
     assert "\n" not in text
@@ -148,7 +148,7 @@ class TestDamagedFiles:
         (tmp_path / "out.csv").write_text("old")
         before = contents(tmp_path)
         one_line(run("audit", path, *AUDIT, "--report", tmp_path / "a.html"), "a whole Parquet file", str(path))
-        done = run("apply", path, "--score", "p", "--model", model, "--output", tmp_path / "out.csv")
+        done = run("apply", path, "--prediction", "p", "--model", model, "--output", tmp_path / "out.csv")
         one_line(done, "a whole Parquet file", str(path))
         assert contents(tmp_path) == before
 
@@ -182,7 +182,7 @@ class TestFullDisks:
     def test_apply_beyond_the_largest_file(self, ending, scores, model, tmp_path):
         out = tmp_path / f"out.{ending}"
         out.write_text("old")
-        done = run("apply", scores, "--score", "p", "--model", model, "--output", out, limit=1 << 20)
+        done = run("apply", scores, "--prediction", "p", "--model", model, "--output", out, limit=1 << 20)
         one_line(done, f"to write {out}, found File too large")
         assert contents(tmp_path) == {out.name: b"old"}
 
@@ -190,7 +190,7 @@ class TestFullDisks:
     def test_apply_to_a_full_disk(self, ending, scores, model, small_disk):
         out = small_disk / f"out.{ending}"
         out.write_text("old")
-        done = run("apply", scores, "--score", "p", "--model", model, "--output", out)
+        done = run("apply", scores, "--prediction", "p", "--model", model, "--output", out)
         one_line(done, f"to write {out}, found No space left on device")
         assert contents(small_disk) == {out.name: b"old"}
 
@@ -308,7 +308,9 @@ class TestInterruption:
         target.write_text("old")
         drafts = f"list(pathlib.Path({str(out)!r}).glob('.calibrant-*'))"
         before = self.SLOW.format(when=drafts, flag=str(flag))
-        self.interrupt(["apply", long, "--score", "p", "--model", model, "--output", target], flag, temporary, before)
+        self.interrupt(
+            ["apply", long, "--prediction", "p", "--model", model, "--output", target], flag, temporary, before
+        )
         assert contents(out) == {target.name: b"old"}
         assert contents(temporary) == {}
 
@@ -344,14 +346,14 @@ class TestFoldersThatGo:
             "Source.rows = removed\n"
         )
         out = place / f"o.{ending}"
-        done = run("apply", scores, "--score", "p", "--model", model, "--output", out, before=before)
+        done = run("apply", scores, "--prediction", "p", "--model", model, "--output", out, before=before)
         one_line(done, f"to write {out}, found No such file or directory")
         assert contents(tmp_path) == {}
 
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
     def test_folder_that_may_not_be_written(self, scores, model, tmp_path):
         tmp_path.chmod(0o500)
-        done = run("apply", scores, "--score", "p", "--model", model, "--output", tmp_path / "o.csv")
+        done = run("apply", scores, "--prediction", "p", "--model", model, "--output", tmp_path / "o.csv")
         tmp_path.chmod(0o700)
         one_line(done, "without permission")
         assert contents(tmp_path) == {}

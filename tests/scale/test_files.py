@@ -26,7 +26,7 @@ from calibrant.sources.schema import Schema
 from support.routes import few_in_memory, held_rows
 
 N = 1500
-NAMES = {"label": "y", "score": "s", "count": "w"}
+NAMES = {"outcome": "y", "prediction": "s", "count": "w"}
 EDGES = [0, 1, 400, 400, 1450, N]  # one row, none, uneven
 
 
@@ -83,7 +83,7 @@ def assert_equal(table, other):
 
 def message(place, **keywords):
     with pytest.raises(CalibrantError) as caught:
-        read_table(place, **{"label": "y", "score": "s"} | keywords)
+        read_table(place, **{"outcome": "y", "prediction": "s"} | keywords)
     text = str(caught.value)
     assert "\n" not in text
     return text
@@ -161,10 +161,10 @@ def test_a_name_that_exists_is_no_pattern(rows, tmp_path):
     write_parts(tmp_path, rows, "csv")
     literal = tmp_path / "part-*.csv"
     literal.write_text("y,s\n0,0.25\n1,0.5\n")
-    assert read_table(literal, label="y", score="s").n.sum() == 2
+    assert read_table(literal, outcome="y", prediction="s").n.sum() == 2
     (tmp_path / "part-[0].csv").write_text("y,s\n0,0.25\n1,0.5\n1,0.5\n")
     both = [literal, tmp_path / "part-[0].csv"]
-    assert read_table(both, label="y", score="s").n.sum() == 5
+    assert read_table(both, outcome="y", prediction="s").n.sum() == 5
     assert "an existing file, found no file" in message([literal, tmp_path / "none.csv"])
 
 
@@ -199,14 +199,14 @@ def test_csv_files_of_different_form(tmp_path):
     (tmp_path / "a.csv").write_text("y,s\n0,0.25\n1,0.5\n")
     (tmp_path / "b.tsv").write_text("id\ts\ty\nx,1\t0.75\t1\n")
     (tmp_path / "c.csv.gz").write_bytes(gzip.compress("\n\n s ;y\n0.5;1".encode("utf-8-sig")))
-    table = read_table(sorted(tmp_path.iterdir()), label="y", score="s")
+    table = read_table(sorted(tmp_path.iterdir()), outcome="y", prediction="s")
     assert (table.score.tolist(), table.n.tolist(), table.k.tolist()) == ([0.25, 0.5, 0.75], [1, 2, 1], [0, 2, 1])
 
 
 def test_json_of_different_form(tmp_path):
     (tmp_path / "a.jsonl").write_text('{"y": 0, "s": 0.25}\n{"y": 1, "s": 0.5, "more": [1]}\n')
     (tmp_path / "b.json").write_text('[{"other": {"a": 1}, "s": 0.75, "y": 1}]')
-    table = read_table(sorted(tmp_path.iterdir()), label="y", score="s")
+    table = read_table(sorted(tmp_path.iterdir()), outcome="y", prediction="s")
     assert (table.score.tolist(), table.n.tolist(), table.k.tolist()) == ([0.25, 0.5, 0.75], [1, 1, 1], [0, 1, 1])
 
 
@@ -225,7 +225,7 @@ def test_columns_of_different_types(rows, tmp_path):
     expected = ScoreTable.from_scores(np.tile(rows["y"], 2), np.concatenate([narrow.astype(float), rows["s"]]))
     paths = [tmp_path / "a.parquet", tmp_path / "b.parquet"]
     for order in (paths, paths[::-1]):
-        assert_equal(read_table(order, label="y", score="s"), expected)
+        assert_equal(read_table(order, outcome="y", prediction="s"), expected)
     write_parquet(tmp_path / "b.parquet", {"y": rows["y"], "s": [repr(s) for s in rows["s"].tolist()]})
     text = message(paths)
     assert "one kind of values in column 's' of all files" in text
@@ -236,7 +236,7 @@ def test_decimals_are_not_narrowed_to_the_floats_of_another_file(tmp_path):
     # 0.123456789 as float32 is 0.12345679104328156; as the nearest float64 it is the literal below
     duckdb.sql("SELECT 1 AS y, 0.5::FLOAT AS s").write_parquet(str(tmp_path / "a.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.123456789::DECIMAL(18, 9) AS s").write_parquet(str(tmp_path / "b.parquet"))
-    assert read_table(f"{tmp_path}/*.parquet", label="y", score="s").score.tolist() == [0.123456789, 0.5]
+    assert read_table(f"{tmp_path}/*.parquet", outcome="y", prediction="s").score.tolist() == [0.123456789, 0.5]
     # 16777217 = 2^24 + 1 is no float32
     duckdb.sql("SELECT 1 AS y, 0.5 AS s, 1.0::FLOAT AS w").write_parquet(str(tmp_path / "a.parquet"))
     duckdb.sql("SELECT 0 AS y, 0.25 AS s, 16777217 AS w").write_parquet(str(tmp_path / "b.parquet"))
@@ -302,8 +302,8 @@ def test_columns_that_differ_in_case(tmp_path):
     (tmp_path / "a.csv").write_text("y,p,P\n0,0.25,0.5\n")
     (tmp_path / "b.csv").write_text("P,y,p\n0.75,1,1.0\n")
     paths = sorted(tmp_path.iterdir())
-    assert read_table(paths, label="y", score="p").score.tolist() == [0.25, 1.0]
-    assert read_table(paths, label="y", score="P").score.tolist() == [0.5, 0.75]
+    assert read_table(paths, outcome="y", prediction="p").score.tolist() == [0.25, 1.0]
+    assert read_table(paths, outcome="y", prediction="P").score.tolist() == [0.5, 0.75]
     with open_source(paths) as source:
         source.in_order()
         assert source.names == ("y", "p", "P")
@@ -323,7 +323,7 @@ def test_pipes_beside_files(tmp_path):
         os.mkfifo(pipe)
         writers.append(threading.Thread(target=pipe.write_text, args=(text,)))
         writers[-1].start()
-    table = read_table([tmp_path / "a.csv", *pipes], label="y", score="s")
+    table = read_table([tmp_path / "a.csv", *pipes], outcome="y", prediction="s")
     for writer in writers:
         writer.join()
     assert table.score.tolist() == [0.25, 0.5, 0.75]
@@ -340,7 +340,7 @@ class TestCommandLine:
     @pytest.mark.slow
     def test_audit(self, parts, rows, tmp_path):
         write_csv(tmp_path / "whole.csv", rows)
-        options = ["--label", "y", "--score", "s", "--count", "w", "--json"]
+        options = ["--outcome", "y", "--prediction", "s", "--count", "w", "--json"]
         found = {}
         for name, files in {
             "whole.csv": [tmp_path / "whole.csv"],
@@ -360,7 +360,7 @@ class TestCommandLine:
         write_csv(tmp_path / "whole.csv", rows)
         models = []
         for name, files in {"a.json": [tmp_path / "whole.csv"], "b.json": parts}.items():
-            done = self.run("recalibrate", *files, "--label", "y", "--score", "s", "--model", tmp_path / name)
+            done = self.run("recalibrate", *files, "--outcome", "y", "--prediction", "s", "--model", tmp_path / name)
             assert done.exit_code == 0, done.output
             models.append((tmp_path / name).read_bytes())
         assert models[0] == models[1]
@@ -368,26 +368,26 @@ class TestCommandLine:
     def test_no_input_is_overwritten(self, parts):
         before = parts[2].read_bytes()
         pattern = parts[0].parent / "part-*.csv"
-        done = self.run("audit", pattern, "--label", "y", "--score", "s", "--report", parts[2])
+        done = self.run("audit", pattern, "--outcome", "y", "--prediction", "s", "--report", parts[2])
         assert done.exit_code == 2
         assert "another file as output" in done.stderr
-        done = self.run("recalibrate", *parts, "--label", "y", "--score", "s", "--model", parts[2])
+        done = self.run("recalibrate", *parts, "--outcome", "y", "--prediction", "s", "--model", parts[2])
         assert done.exit_code == 2
         assert parts[2].read_bytes() == before
 
     def test_apply_takes_one(self, parts, tmp_path):
         model, out = tmp_path / "m.json", tmp_path / "out.csv"
-        assert self.run("recalibrate", *parts, "--label", "y", "--score", "s", "--model", model).exit_code == 0
-        done = self.run("apply", parts[0].parent / "*", "--score", "s", "--model", model, "--output", out)
+        assert self.run("recalibrate", *parts, "--outcome", "y", "--prediction", "s", "--model", model).exit_code == 0
+        done = self.run("apply", parts[0].parent / "*", "--prediction", "s", "--model", model, "--output", out)
         assert done.exit_code == 2
         assert "one file, since one is written, found 5" in done.stderr
         assert not out.exists()
-        done = self.run("apply", parts[0].parent / "*-0*", "--score", "s", "--model", model, "--output", out)
+        done = self.run("apply", parts[0].parent / "*-0*", "--prediction", "s", "--model", model, "--output", out)
         assert done.exit_code == 0, done.output
         assert len(out.read_text().splitlines()) == 2
-        done = self.run("apply", parts[0].parent / "*-0*", "--score", "s", "--model", model, "--output", parts[0])
+        done = self.run("apply", parts[0].parent / "*-0*", "--prediction", "s", "--model", model, "--output", parts[0])
         assert "another file as output" in done.stderr
-        assert self.run("apply", *parts, "--score", "s", "--model", model, "--output", out).exit_code == 2
+        assert self.run("apply", *parts, "--prediction", "s", "--model", model, "--output", out).exit_code == 2
 
     def test_neither_file_nor_query(self):
-        assert "a file or --query" in self.run("audit", "--label", "y", "--score", "s").stderr
+        assert "a file or --query" in self.run("audit", "--outcome", "y", "--prediction", "s").stderr

@@ -51,7 +51,7 @@ LIBRARIES = {
     "pyarrow": pa.table,
     "duckdb": in_duckdb,
 }
-NAMES = {"label": "y", "score": "p"}
+NAMES = {"outcome": "y", "prediction": "p"}
 
 
 @pytest.mark.parametrize("case", WRONG)
@@ -209,7 +209,7 @@ def test_names_of_columns_can_be_anything(library, names, monkeypatch):
         pytest.skip("names of DuckDB differ in more than case")
     label, score = names
     frame = LIBRARIES[library]({label: [0, 1, 1], score: [0.1, 0.3, 0.2]})
-    assert ScoreTable.from_frame(frame, label=label, score=score).total == 3
+    assert ScoreTable.from_frame(frame, outcome=label, prediction=score).total == 3
 
 
 def test_frames_of_narwhals():
@@ -233,7 +233,7 @@ def test_nan_behind_declared_limits(nan_behind_limits):
         with pytest.raises(DataError, match=r"scores, found (nan|an empty value or nan) in column p;"):
             ScoreTable.from_frame(scan(nan_behind_limits), **NAMES)
         with pytest.raises(DataError, match=r"found (nan|an empty value or nan) in column w;"):
-            ScoreTable.from_frame(scan(nan_behind_limits), label="y", score="q", weight="w")
+            ScoreTable.from_frame(scan(nan_behind_limits), outcome="y", prediction="q", weight="w")
 
 
 class TestErrorsOfEngines:

@@ -35,7 +35,7 @@ def test_keys_that_appear_late_are_kept(calibrator, tmp_path):
     with pytest.raises(SourceError, match="a new column name"):
         apply_to_file(calibrator, path, tmp_path / "o.csv", score="p", column="note")
     with pytest.raises(SourceError, match="found the columns y, p, q, note"):
-        read_table(path, label="y", score="x")
+        read_table(path, outcome="y", prediction="x")
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r", "\r\n"])
@@ -68,12 +68,12 @@ class TestNames:
         return path
 
     def test_a_name_that_parquet_has_twice(self, twice, calibrator, tmp_path):
-        assert read_table(twice, label="y", score="p_1").score.tolist() == [0.25, 0.5]
+        assert read_table(twice, outcome="y", prediction="p_1").score.tolist() == [0.25, 0.5]
         with pytest.raises(SourceError, match="expected one column named 'p', found 2 in"):
-            read_table(twice, label="y", score="p")
+            read_table(twice, outcome="y", prediction="p")
         for made_up in ("p_1_1", "P_1_2"):
             with pytest.raises(SourceError, match=r"found the columns y, p, p_1, inside, P_1"):
-                read_table(twice, label="y", score=made_up)
+                read_table(twice, outcome="y", prediction=made_up)
         for ending in ("parquet", "jsonl"):
             with pytest.raises(SourceError, match=r"can hold, found 'p', 'p'"):
                 apply_to_file(calibrator, twice, tmp_path / f"o.{ending}", score="p_1")
@@ -86,7 +86,7 @@ class TestNames:
         rows = pq.ParquetFile(twice).read()
         turned = pa.table(rows.columns[::-1], names=rows.column_names[::-1])
         pq.write_table(turned, tmp_path / "turned.parquet")
-        both = read_table([twice, tmp_path / "turned.parquet"], label="y", score="p_1")
+        both = read_table([twice, tmp_path / "turned.parquet"], outcome="y", prediction="p_1")
         assert both.score.tolist() == [0.25, 0.5]
         assert both.n.tolist() == [2, 4]
 
@@ -95,25 +95,25 @@ class TestNames:
         sqlite3.connect(tmp_path / "q.db").execute("CREATE TABLE t (a)").connection.close()
         for database in (None, str(tmp_path / "q.db")):
             for name, scores in (("p", [0.25, 0.5]), ("P", [0.75, 1.0])):
-                assert read_table(Query(sql, database), label="y", score=name).score.tolist() == scores
+                assert read_table(Query(sql, database), outcome="y", prediction=name).score.tolist() == scores
             with pytest.raises(SourceError, match="expected one column named 'p', found 2"):
-                read_table(Query(sql.replace('"P"', "p"), database), label="y", score="p")
+                read_table(Query(sql.replace('"P"', "p"), database), outcome="y", prediction="p")
 
     def test_columns_of_a_relation(self):
         with duckdb.connect() as connection:
             relation = connection.sql('SELECT 0 AS y, 0.25 AS p, 0.75 AS "P"')
             with pytest.raises(DataError, match="'p' and 'P', which DuckDB takes for one"):
-                ScoreTable.from_frame(relation, label="y", score="P")
+                ScoreTable.from_frame(relation, outcome="y", prediction="P")
 
     def test_keys_that_differ_in_case(self, tmp_path):
         (tmp_path / "s.jsonl").write_text(
             '{"Y": 1, "y": 0, "p": 0.25, "P": 0.75}\n{"Y": 0, "y": 1, "P": 1, "p": 0.5}\n'
         )
         for label, score, scores, k in (("y", "p", [0.25, 0.5], [0, 1]), ("Y", "P", [0.75, 1.0], [1, 0])):
-            found = read_table(tmp_path / "s.jsonl", label=label, score=score)
+            found = read_table(tmp_path / "s.jsonl", outcome=label, prediction=score)
             assert (found.score.tolist(), found.k.tolist()) == (scores, k)
         with pytest.raises(SourceError, match="found the columns Y, y, p, P; choose"):
-            read_table(tmp_path / "s.jsonl", label="y", score="P_1")
+            read_table(tmp_path / "s.jsonl", outcome="y", prediction="P_1")
 
     @pytest.mark.parametrize("ending", OUTPUTS)
     def test_fields_that_differ_in_case(self, ending, calibrator, tmp_path):
@@ -157,7 +157,7 @@ class TestJson:
     def test_nested_deep_in_another_column(self, ending, depth, calibrator, tmp_path):
         nested = "[" * depth + "]" * depth
         (tmp_path / "s.jsonl").write_text(f'{{"y":1,"p":0.5,"d":{nested}}}\n{{"y":0,"p":0.5}}\n')
-        assert len(read_table(tmp_path / "s.jsonl", label="y", score="p")) == 1
+        assert len(read_table(tmp_path / "s.jsonl", outcome="y", prediction="p")) == 1
         apply_to_file(calibrator, tmp_path / "s.jsonl", tmp_path / f"o.{ending}", score="p")
         assert nested.encode() in (tmp_path / f"o.{ending}").read_bytes() or ending == "parquet"
 
@@ -173,7 +173,7 @@ class TestJson:
     def test_what_is_refused(self, rows, words, calibrator, tmp_path):
         (tmp_path / "s.jsonl").write_text(rows)
         with pytest.raises(SourceError, match=words):
-            read_table(tmp_path / "s.jsonl", label="y", score="p")
+            read_table(tmp_path / "s.jsonl", outcome="y", prediction="p")
         with pytest.raises(SourceError, match=words):
             apply_to_file(calibrator, tmp_path / "s.jsonl", tmp_path / "o.jsonl", score="p")
 
@@ -202,4 +202,4 @@ def test_bytes_that_are_no_text(ending, calibrator, tmp_path):
 def test_line_ends(rows, words, tmp_path):
     (tmp_path / "s.csv").write_bytes(rows.encode())
     with pytest.raises(SourceError, match=words):
-        read_table(tmp_path / "s.csv", label="y", score="p")
+        read_table(tmp_path / "s.csv", outcome="y", prediction="p")

@@ -48,7 +48,7 @@ def in_sqlite(tmp_path):
 
 
 def read(query, database, **keywords):
-    return read_table(Query(query, database), **({"label": "y", "score": "p"} | keywords))
+    return read_table(Query(query, database), **({"outcome": "y", "prediction": "p"} | keywords))
 
 
 def assert_equal(table, **keywords):
@@ -86,7 +86,7 @@ def test_segments_of_sqlite_are_numbers_where_all_values_are(tmp_path):
         columns = (column.tolist() for column in (label, score, age))
         connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", zip(*columns, strict=True))
     connection.close()
-    found = audit_segments(Query("SELECT * FROM scores", str(path)), by="age", label="y", score="p")
+    found = audit_segments(Query("SELECT * FROM scores", str(path)), by="age", outcome="y", prediction="p")
     assert found.to_dict() == audit_segments(label, score, by={"age": age}).to_dict()
 
 
@@ -192,7 +192,7 @@ def run(*arguments):
 
 @pytest.mark.slow
 def test_the_command_line(in_duckdb, tmp_path):
-    columns = ["--label", "y", "--score", "p"]
+    columns = ["--outcome", "y", "--prediction", "p"]
     done = run("audit", "--query", "SELECT * FROM scores", "--database", in_duckdb, *columns, "--tolerance", 0.2)
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("CERTIFIED")

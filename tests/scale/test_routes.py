@@ -17,7 +17,7 @@ from calibrant.sources.files import read_table
 from calibrant.sources.query import Query
 from support.routes import BROKEN, CASES, ROUNDED, assert_same, few_in_memory, weighing
 
-NAMES = {"label": "y", "score": "s"}
+NAMES = {"outcome": "y", "prediction": "s"}
 
 
 def columns_of(name):

@@ -27,7 +27,7 @@ from calibrant.sources.query import Query
 from calibrant.table.progress import job
 from support.routes import CASES, assert_same, few_in_memory, weighing
 
-NAMES = {"label": "y", "score": "s"}
+NAMES = {"outcome": "y", "prediction": "s"}
 
 
 @pytest.fixture(autouse=True)

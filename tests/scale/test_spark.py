@@ -156,7 +156,7 @@ def test_names(spark, monkeypatch):
     few_in_memory(monkeypatch)
     for label, score in [("a.b", "c d"), ("back`tick", "s"), ("select", "from")]:
         columns = [f"{what} AS `{name.replace('`', '``')}`" for what, name in [("id % 2", label), ("id / 10", score)]]
-        table = ScoreTable.from_frame(spark.range(5).selectExpr(*columns), label=label, score=score)
+        table = ScoreTable.from_frame(spark.range(5).selectExpr(*columns), outcome=label, prediction=score)
         assert table.total == 5
     twice = spark.sql("SELECT 0 AS y, 0.1D AS s, 0.2D AS s")
     with pytest.raises(DataError, match="one column 's', found 2 of that name"):

@@ -99,12 +99,12 @@ WAYS: dict[str, Callable[[], Any]] = {
     "text labels": lambda: cal.audit(np.where(Y, "ill", "well"), P, pos_label="ill", tolerance=0.1),
     "other order": lambda: cal.audit(Y[::-1], P[::-1], tolerance=0.1),
     "two columns": lambda: cal.audit(Y, np.column_stack([1 - P, P]), tolerance=0.1),
-    "pandas": lambda: cal.audit(pd.DataFrame({"y": Y, "p": P}), label="y", score="p", tolerance=0.1),
-    "polars": lambda: cal.audit(pl.DataFrame({"y": Y, "p": P}), label="y", score="p", tolerance=0.1),
-    "CSV": lambda: cal.audit("two.csv", label="y", score="p", tolerance=0.1),
-    "Parquet": lambda: cal.audit("two.parquet", label="y", score="p", tolerance=0.1),
-    "JSON lines": lambda: cal.audit("two.jsonl", label="y", score="p", tolerance=0.1),
-    "query": lambda: cal.audit(cal.Query("SELECT * FROM 'two.csv'"), label="y", score="p", tolerance=0.1),
+    "pandas": lambda: cal.audit(pd.DataFrame({"y": Y, "p": P}), outcome="y", prediction="p", tolerance=0.1),
+    "polars": lambda: cal.audit(pl.DataFrame({"y": Y, "p": P}), outcome="y", prediction="p", tolerance=0.1),
+    "CSV": lambda: cal.audit("two.csv", outcome="y", prediction="p", tolerance=0.1),
+    "Parquet": lambda: cal.audit("two.parquet", outcome="y", prediction="p", tolerance=0.1),
+    "JSON lines": lambda: cal.audit("two.jsonl", outcome="y", prediction="p", tolerance=0.1),
+    "query": lambda: cal.audit(cal.Query("SELECT * FROM 'two.csv'"), outcome="y", prediction="p", tolerance=0.1),
     "score table": lambda: cal.audit(cal.ScoreTable.from_scores(Y, P), tolerance=0.1),
     "chunks": lambda: cal.audit(cal.ScoreTable.from_chunks(_chunks), tolerance=0.1),
 }
@@ -161,7 +161,7 @@ def _certificates():
     rows = (Y_HIGH, P_HIGH)
     found = {method: cal.certify(*rows, method=method) for method in ("default", "asymptotic", "anytime")}
     found |= {way: cal.certify(*rows, direction=way, tolerance=0.2) for way in ("too low", "too high")}
-    found["clusters"] = cal.certify(*rows, clusters=PATIENT, max_rows_per_cluster=5)
+    found["clusters"] = cal.certify(*rows, cluster=PATIENT, cluster_cap=5)
     found["each class"] = cal.certify(CLASSES, PROBABILITIES).parts
     found["top label"] = cal.certify(CLASSES, PROBABILITIES, notion="top_label")
     return found
@@ -170,7 +170,7 @@ def _certificates():
 def _tests():
     found = {"calibrated": cal.calibration_test(Y, P), "too high": cal.calibration_test(Y_HIGH, P_HIGH)}
     found["asymptotic"] = cal.calibration_test(Y_HIGH, P_HIGH, method="asymptotic")
-    found["clusters"] = cal.calibration_test(Y_HIGH, P_HIGH, clusters=PATIENT, method="asymptotic")
+    found["clusters"] = cal.calibration_test(Y_HIGH, P_HIGH, cluster=PATIENT, method="asymptotic")
     found["classes"] = cal.calibration_test(CLASSES, PROBABILITIES)
     found["means"] = certificates.calibration_test(OUTCOMES, MEANS, kind="amount")
     return found
@@ -192,15 +192,15 @@ def _refusals():
         "unknown outcome": lambda: cal.audit(["ill", "well", "NA", "ill"], p, pos_label="ill"),
         "swapped": lambda: cal.audit(p, y),
         "tolerance": lambda: cal.audit(y, p, tolerance=2),
-        "negative weight": lambda: cal.audit(y, p, sample_weight=[1, 1, -1, 1]),
+        "negative weight": lambda: cal.audit(y, p, weight=[1, 1, -1, 1]),
         "method": lambda: cal.audit(y, p, method="exakt"),
-        "column": lambda: cal.audit(FRAME, label="y", score="prob"),
-        "file": lambda: cal.audit("nowhere.csv", label="y", score="p"),
+        "column": lambda: cal.audit(FRAME, outcome="y", prediction="prob"),
+        "file": lambda: cal.audit("nowhere.csv", outcome="y", prediction="p"),
         "rows that do not add up": lambda: cal.audit([0, 1, 2], [[0.5, 0.2, 0.2]] * 3),
-        "means without a cap": lambda: cal.audit(OUTCOMES, MEANS, tolerance=0.1, outcome_limits=(5, 0), kind="amount"),
+        "means without a cap": lambda: cal.audit(OUTCOMES, MEANS, tolerance=0.1, limits=(5, 0), kind="amount"),
         "predictions": lambda: cal.audit([1, 2], [0.0, 1.0], kind="amount"),
         "grades": lambda: cal.audit_grades(y, p, ["A", "B"]),
-        "segments": lambda: cal.audit_segments(FRAME, label="y", score="p", by="region"),
+        "segments": lambda: cal.audit_segments(FRAME, outcome="y", prediction="p", by="region"),
         "one model": lambda: cal.compare(y, {"a": p}),
         "selective": lambda: cal.selective([0, 2, 1, 1], p),
         "monitor": cal.Monitor,
@@ -237,20 +237,20 @@ SITUATIONS: dict[str, Callable[[], Any]] = {
     "two classes with costs": lambda: cal.audit(Y_HIGH, P_HIGH, costs=(1, 4)),
     "two classes with target error": lambda: cal.audit(Y, P, target_error=(0.1, 0.2)),
     "two classes with counts": lambda: cal.audit(Y, P, count=1 + np.arange(len(Y)) % 3, tolerance=0.1),
-    "two classes with weights": lambda: cal.audit(Y, P, sample_weight=(1 + np.arange(len(Y)) % 3) / 4),
-    "two classes with clusters": lambda: cal.audit(Y_HIGH, P_HIGH, clusters=PATIENT, tolerance=0.1),
-    "two classes with few clusters": lambda: cal.audit(Y_HIGH, P_HIGH, clusters=PATIENT // 8, tolerance=0.3),
+    "two classes with weights": lambda: cal.audit(Y, P, weight=(1 + np.arange(len(Y)) % 3) / 4),
+    "two classes with clusters": lambda: cal.audit(Y_HIGH, P_HIGH, cluster=PATIENT, tolerance=0.1),
+    "two classes with few clusters": lambda: cal.audit(Y_HIGH, P_HIGH, cluster=PATIENT // 8, tolerance=0.3),
     "two classes with unseen clusters": lambda: cal.audit(
-        Y_HIGH, P_HIGH, clusters=PATIENT // 3, guarantee="unseen clusters"
+        Y_HIGH, P_HIGH, cluster=PATIENT // 3, guarantee="unseen clusters"
     ),
-    "two classes with segments": lambda: cal.audit(FRAME, label="y", score="p", by=["g", "h"], tolerance=0.3),
+    "two classes with segments": lambda: cal.audit(FRAME, outcome="y", prediction="p", by=["g", "h"], tolerance=0.3),
     "two classes with grades": lambda: cal.audit(Y_HIGH, P_HIGH, grade=[0.2, 0.5, 0.8]),
     "two classes with grades and tolerance": lambda: cal.audit(*_RARE, grade=[0.2, 0.5, 0.8], tolerance=0.02),
     "two classes with agreed limits": lambda: cal.audit(Y, P, tolerance=0.15).with_about(
         limits=["O:E in 0.8 to 1.25", "AUC at least 0.95", "slope in 0.9 to 1.1", "no row missing"]
     ),
-    "two classes with missing values": lambda: cal.audit("holes.csv", label="y", score="p", missing="drop"),
-    "two classes of a pattern": lambda: cal.audit(["two.csv", "high.csv"], label="y", score="p", name="both"),
+    "two classes with missing values": lambda: cal.audit("holes.csv", outcome="y", prediction="p", missing="drop"),
+    "two classes of a pattern": lambda: cal.audit(["two.csv", "high.csv"], outcome="y", prediction="p", name="both"),
     "rare events": lambda: cal.audit(*_RARE, tolerance=0.05),
     "reversed": lambda: cal.audit(1 - Y, P),
     "decisions as scores": lambda: cal.audit(Y, np.round(P)),
@@ -259,29 +259,29 @@ SITUATIONS: dict[str, Callable[[], Any]] = {
     "two rows": lambda: cal.audit([0, 1], [0.25, 0.75]),
     "ten rows": _few(10),
     "three classes": lambda: cal.audit(CLASSES, PROBABILITIES, tolerance=0.2),
-    "three classes by names": lambda: cal.audit("classes.csv", label="y", scores="p_*", classes=["cat", "dog", "eel"]),
+    "three classes by names": lambda: cal.audit(
+        "classes.csv", outcome="y", prediction="p_*", classes=["cat", "dog", "eel"]
+    ),
     "three classes turned": lambda: cal.audit(*several(turned=1), tolerance=0.05),
     "three classes with costs": lambda: cal.audit(CLASSES, PROBABILITIES, costs=[[0, 1, 4], [2, 0, 1], [1, 1, 0]]),
     "five classes": lambda: cal.audit(*several(300, 5, 6), tolerance=0.3),
     "twelve classes": lambda: cal.audit(*several(600, 12, 11), tolerance=0.2),
     "means": lambda: cal.audit(OUTCOMES, MEANS, kind="amount"),
-    "means with limits": lambda: cal.audit(OUTCOMES, MEANS, outcome_limits=(0, 20), tolerance=0.5, kind="amount"),
+    "means with limits": lambda: cal.audit(OUTCOMES, MEANS, limits=(0, 20), tolerance=0.5, kind="amount"),
     "means with exposure": lambda: cal.audit(OUTCOMES, MEANS, exposure=EXPOSURE, relative_to="exposure", kind="amount"),
-    "means with clusters": lambda: cal.audit(OUTCOMES, MEANS, clusters=np.arange(len(MEANS)) % 50, kind="amount"),
-    "means with weights": lambda: cal.audit(OUTCOMES, MEANS, sample_weight=EXPOSURE, tolerance=0.5, kind="amount"),
-    "means of shares": lambda: cal.audit(
-        OUTCOMES / 20, MEANS / 20, outcome_limits=(0, 1), tolerance=0.1, kind="amount"
-    ),
+    "means with clusters": lambda: cal.audit(OUTCOMES, MEANS, cluster=np.arange(len(MEANS)) % 50, kind="amount"),
+    "means with weights": lambda: cal.audit(OUTCOMES, MEANS, weight=EXPOSURE, tolerance=0.5, kind="amount"),
+    "means of shares": lambda: cal.audit(OUTCOMES / 20, MEANS / 20, limits=(0, 1), tolerance=0.1, kind="amount"),
     "grades": lambda: cal.audit_grades(FRAME["y"], FRAME["p"], FRAME["g"]),
     "grades of rare events": lambda: cal.audit_grades(*_RARE, [0.2, 0.5, 0.7], direction="too low"),
-    "segments": lambda: cal.audit_segments(FRAME, label="y", score="p", by=["g", "h"], depth=2, tolerance=0.3),
-    "search of segments": lambda: cal.find_segments(FRAME, label="y", score="p", by=["g", "h"], min_rows=20),
+    "segments": lambda: cal.audit_segments(FRAME, outcome="y", prediction="p", by=["g", "h"], depth=2, tolerance=0.3),
+    "search of segments": lambda: cal.find_segments(FRAME, outcome="y", prediction="p", by=["g", "h"], min_rows=20),
     "two models": lambda: cal.compare(Y_HIGH, _COMPARED),
     "three models with costs": lambda: cal.compare(Y_HIGH, _COMPARED | {"flat": P_HIGH / 2 + 0.2}, costs=(1, 2)),
-    "two models with clusters": lambda: cal.compare(Y_HIGH, _COMPARED, clusters=PATIENT),
+    "two models with clusters": lambda: cal.compare(Y_HIGH, _COMPARED, cluster=PATIENT),
     "selective": lambda: cal.selective(np.r_[Y, 1 - Y_HIGH // 2], np.r_[P, P_HIGH], target_error=[0.1, 0.3]),
-    "selective by group": lambda: cal.selective(FRAME, label="y", score="p", by="g", target_error=0.3),
-    "selective with clusters": lambda: cal.selective(Y_HIGH, P_HIGH, clusters=PATIENT, target_error=0.3),
+    "selective by group": lambda: cal.selective(FRAME, outcome="y", prediction="p", by="g", target_error=0.3),
+    "selective with clusters": lambda: cal.selective(Y_HIGH, P_HIGH, cluster=PATIENT, target_error=0.3),
     "selective of two classes": lambda: cal.selective_binary(*two(1500, 10), target_error=(0.1, 0.2)),
     "selective of three classes": lambda: cal.selective(CLASSES, PROBABILITIES, target_error=0.3),
     "monitor without alarm": lambda: _monitor(Y, P, tolerance=0.05),
@@ -295,7 +295,7 @@ SITUATIONS: dict[str, Callable[[], Any]] = {
     "refusals": _refusals,
 }
 
-_NAMED = "--label y --score p"
+_NAMED = "--outcome y --prediction p"
 COMMANDS: dict[str, list[str]] = {
     "shell audit": [
         f"audit two.csv {_NAMED} --tolerance 0.1",
@@ -304,20 +304,20 @@ COMMANDS: dict[str, list[str]] = {
         f"audit high.csv {_NAMED} --grade 0.2,0.5,0.8",
     ],
     "shell audit of other kinds": [
-        "audit classes.csv --label y --scores 'p_*' --tolerance 0.2",
-        "audit means.csv --outcome claims --prediction rate --exposure years --cap 20 --tolerance 0.5",
+        "audit classes.csv --outcome y --prediction 'p_*' --tolerance 0.2",
+        "audit means.csv --kind amount --outcome claims --prediction rate --exposure years --cap 20 --tolerance 0.5",
         f"audit holes.csv {_NAMED} --missing drop",
     ],
-    "shell compare": ["compare high.csv --label y --score p --score q --cost-fp 1 --cost-fn 2"],
+    "shell compare": ["compare high.csv --outcome y --prediction p --prediction q --cost-fp 1 --cost-fn 2"],
     "shell selective": [
-        "selective high.csv --correct y --score p --target-error 0.3 --require-coverage 0.5",
-        "selective high.csv --label y --score p --binary --target-error 0.2 --target-error 0.3",
+        "selective high.csv --outcome y --prediction p --target-error 0.3 --require-coverage 0.5",
+        "selective high.csv --outcome y --prediction p --binary --target-error 0.2 --target-error 0.3",
     ],
     "shell recalibrate, apply and export": [
         f"recalibrate high.csv {_NAMED} --model auto.json",
         f"recalibrate segments.csv {_NAMED} --by g --method platt --model by.json",
-        "recalibrate means.csv --outcome claims --prediction rate --method power --model means.json",
-        "apply segments.csv --score p --model by.json --output mended.csv",
+        "recalibrate means.csv --kind amount --outcome claims --prediction rate --method power --model means.json",
+        "apply segments.csv --prediction p --model by.json --output mended.csv",
         "export auto.json --to sql",
         "export by.json --to python",
     ],
@@ -328,7 +328,7 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "shell plan": [
         "plan certify,o:e,slope,auc --tolerance 0.05 --prevalence 0.1 --method default,anytime --auc 0.8",
-        "plan certify two.csv --score p --tolerance 0.05",
+        "plan certify two.csv --prediction p --tolerance 0.05",
     ],
     "shell index": [
         f"audit two.csv {_NAMED} --tolerance 0.1 --json > january.json",
@@ -337,13 +337,13 @@ COMMANDS: dict[str, list[str]] = {
     ],
     "shell refusals": [
         f"audit nowhere.csv {_NAMED}",
-        "audit two.csv --label y --score prob",
+        "audit two.csv --outcome y --prediction prob",
         f"audit holes.csv {_NAMED}",
         f"audit amounts.csv {_NAMED}",
         f"audit two.csv {_NAMED} --tolerance 2",
         f"audit two.csv {_NAMED} --tolerence 0.1",
         f"recalibrate two.csv {_NAMED} --method plat --model m.json",
-        "apply two.csv --score p --model two.csv --output out.csv",
+        "apply two.csv --prediction p --model two.csv --output out.csv",
         f"monitor two.csv {_NAMED} --state two.csv",
         "plan certify --tolerance 0",
         "index two.csv",

@@ -25,7 +25,7 @@ def tariff(n=6_000, seed=1):
 def flat_tariff(**settings):
     """Audit the losses."""
     loss, premium, years, *_ = tariff()
-    asked = {"exposure": years, "outcome_limits": (0, CAP), "tolerance": 0.02, "name": "flat tariff"}
+    asked = {"exposure": years, "limits": (0, CAP), "tolerance": 0.02, "name": "flat tariff"}
     return cal.audit(loss, premium, **asked | settings, kind="amount")
 
 
@@ -33,7 +33,7 @@ def flat_tariff(**settings):
 def counts():
     """Audit the numbers of claims, whose rates are right."""
     *_, years, claims, rate = tariff()
-    return cal.audit(claims, rate, exposure=years, outcome_limits=(0, 30), tolerance=0.2, name="claims", kind="amount")
+    return cal.audit(claims, rate, exposure=years, limits=(0, 30), tolerance=0.2, name="claims", kind="amount")
 
 
 @cache
@@ -41,6 +41,4 @@ def losses_given_default():
     """Audit shares in [0, 1], predictions of which are right but for their level; without a tolerance."""
     rng = np.random.default_rng(2)
     mean = rng.beta(2, 4, 2_000).clip(0.02, 0.9)
-    return cal.audit(
-        rng.beta(0.6 * mean, 0.6 * (1 - mean)), 1.1 * mean, outcome_limits=(0, 1), name="LGD", kind="amount"
-    )
+    return cal.audit(rng.beta(0.6 * mean, 0.6 * (1 - mean)), 1.1 * mean, limits=(0, 1), name="LGD", kind="amount")

@@ -21,9 +21,10 @@ from calibrant.cli.main import app
 
 # Options that say what rows are, by their first name.
 OF_ROWS = (
-    *("--label", "--score", "--scores", "--outcome", "--prediction", "--exposure", "--weight", "--count"),
+    *("--outcome", "--prediction", "--kind", "--exposure", "--weight", "--count"),
     *("--cluster", "--missing", "--pos-label"),
 )
+_USUAL = ("--missing raise", "--kind event", "--kind classes")  # which are so without a word too
 _OF_SOURCE = ("--query", "--database")
 
 
@@ -79,7 +80,9 @@ def follow_all(text: str, words: Sequence[str] = (), **names: Any) -> int:
         if next_words[0] == "audit":  # with the other label
             lacking = [one for one in lacking if not one.startswith("--pos-label")]
         if words and words[0] == "monitor":  # which names a query of the rows that it means
-            lacking = [one for one in lacking if one.startswith(("--label", "--score", "--pos-label", "--block"))]
+            lacking = [
+                one for one in lacking if one.startswith(("--outcome", "--prediction", "--pos-label", "--block"))
+            ]
         assert not lacking, f"{step} lacks {lacking} of {words}"
         done = run_command(step)
         # Of rows since an alarm that earlier runs read, a monitor does not know the classes, nor the names of columns.
@@ -111,7 +114,7 @@ def _said(words: Sequence[str]) -> list[str]:
         value = value if equals or not takes[option] else next(options)
         if option in OF_ROWS or option in _OF_SOURCE:
             said.append(f"{option} {value}")
-    return [one for one in said if one != "--missing raise"]
+    return [one for one in said if one not in _USUAL]
 
 
 def known(command: str) -> dict[str, bool]:

@@ -43,7 +43,7 @@ def test_what_the_caller_does_not_have_is_left_out():
         ("pass `pos_label='not yet'`", "pass pos_label='not yet'", "pass --pos-label 'not yet'"),
         ("pass `pos_label=2`", "pass pos_label=2", "pass --pos-label 2"),
         ("raise `confidence_level`", "raise confidence_level", "raise --confidence"),
-        ("leave out `clusters`", "leave out clusters", "leave out --cluster"),
+        ("leave out `cluster`", "leave out cluster", "leave out --cluster"),
     ],
 )
 def test_parameters_in_python_and_in_a_shell(remedy, python, shell):

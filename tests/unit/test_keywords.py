@@ -22,10 +22,10 @@ Y, P = [0, 1, 1, 0], [0.1, 0.9, 0.6, 0.3]
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: cal.audit(Y, P, weights=Y), SAID.format("audit", "weights", "sample_weight")),
+        (lambda: cal.audit(Y, P, weights=Y), SAID.format("audit", "weights", "weight")),
         (lambda: cal.Monitor(tolerence=0.1), SAID.format("Monitor", "tolerence", "tolerance")),
-        (lambda: cal.audit(Y, P, groups=Y), "did you mean 'clusters' or 'by'?"),
-        (lambda: cal.certify(Y, P, groups=Y), "did you mean 'clusters' or 'by'?"),
+        (lambda: cal.audit(Y, P, groups=Y), "did you mean 'cluster' or 'by'?"),
+        (lambda: cal.certify(Y, P, groups=Y), "did you mean 'cluster' or 'by'?"),
         *((lambda name=name: cal.audit(Y, P, **{name: Y}), "did you mean 'by'?")
           for name in ("sensitive_features", "segments", "strata")),
         (lambda: cal.compare(Y, P, by=Y), EACH),
@@ -35,16 +35,16 @@ Y, P = [0, 1, 1, 0], [0.1, 0.9, 0.6, 0.3]
         (lambda: cal.audit_segments(Y, P, by=Y, counts=Y), "did you mean 'count'?"),
         (lambda: cal.find_segments(Y, P, by=Y, method="asymptotic"), "of calibrant.audit_segments have another one"),
         (lambda: cal.audit_grades(Y, P, [0.5], method="asymptotic"), "calibrant.audit_segments has bounds by others"),
-        (lambda: cal.audit(Y, labels="y"), "did you mean 'label'?"),
-        (lambda: cal.audit(Y, labels=Y), "did you mean 'y_true'?"),
+        (lambda: cal.audit(Y, labels="y"), "did you mean 'outcome'?"),
+        (lambda: cal.audit(Y, labels=Y), "did you mean 'data'?"),
         (lambda: cal.metrics.brier_score(Y, y_prob=P), "did you mean 'y_proba'?"),
         (lambda: cal.certify(Y, P, level=0.9), "did you mean 'confidence_level'?"),
-        (lambda: cal.audit(Y, P, cap=1, kind="amount"), "did you mean 'outcome_limits'?"),
+        (lambda: cal.audit(Y, P, cap=1, kind="amount"), "did you mean 'limits'?"),
         (lambda: cal.calibration_test(Y, P, seed=0), "did you mean 'random_state'?"),
         (lambda: cal.PlattCalibrator().fit(P, Y, w=Y), "did you mean 'sample_weight'?"),
         (lambda: cal.ScoreTable.from_scores(Y, P, weight=Y), "did you mean 'sample_weight'?"),
         (lambda: cal.certify(Y, P, freq_weights=Y), "did you mean 'count'?"),
-        (lambda: cal.selective(Y, P, sample_weight=Y), "and outcome_limits 0 and 1 bounds the weighted error"),
+        (lambda: cal.selective(Y, P, weight=Y), "and limits 0 and 1 bounds the weighted error"),
         (lambda: cal.brier_score(Y, P, colour=1), "brier_score() got an unexpected keyword argument 'colour'"),
     ],
 )  # fmt: skip
@@ -85,10 +85,10 @@ def test_functions_stay_what_they_are():
 
 
 @pytest.mark.parametrize(
-    ("option", "right"), [("--weights", "--weight"), ("--groups", "--cluster"), ("--y-prob", "--score")]
+    ("option", "right"), [("--weights", "--weight"), ("--groups", "--cluster"), ("--y-prob", "--prediction")]
 )
 def test_the_right_option_is_said(option, right):
-    done = CliRunner().invoke(app, ["audit", "x.csv", "--label", "y", "--score", "p", option, "w"])
+    done = CliRunner().invoke(app, ["audit", "x.csv", "--outcome", "y", "--prediction", "p", option, "w"])
     assert done.exit_code == 2
     said = done.stderr.partition("No such option")[2].replace(option, "")
     assert right in said

@@ -18,24 +18,19 @@ from calibrant.table.parameters import BoundMethod, Direction
 
 
 def audit(
-    y_true: Any,
-    y_proba: npt.ArrayLike | None = None,
+    data: Any,
+    prediction: Any = None,
     *,
+    outcome: Any = None,
     kind: Kind | None = None,
-    label: str | None = None,
-    score: str | None = None,
-    scores: str | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
-    outcome: str | None = None,
-    prediction: str | None = None,
     exposure: npt.ArrayLike | str | None = None,
-    weight: str | None = None,
-    sample_weight: npt.ArrayLike | str | None = None,
+    weight: npt.ArrayLike | str | None = None,
     count: npt.ArrayLike | str | None = None,
     chance: npt.ArrayLike | str | None = None,
     smallest_chance: float | None = None,
     pos_label: Any = None,
-    outcome_limits: Limits = ANY_OUTCOME,
+    limits: Limits = ANY_OUTCOME,
     relative_to: Literal["predicted", "exposure", "observed", "rows"] = "predicted",
     tolerance: float | None = None,
     direction: Direction = "either",
@@ -43,8 +38,8 @@ def audit(
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     target_error: float | Sequence[float] | None = None,
     method: BoundMethod | None = None,
-    clusters: Clusters | str | Sequence[str] | None = None,
-    max_rows_per_cluster: int | None = None,
+    cluster: Clusters | str | Sequence[str] | None = None,
+    cluster_cap: int | None = None,
     guarantee: Guarantee = "ordinary",
     by: Any = None,
     depth: int = 1,
@@ -63,18 +58,18 @@ def audit(
 
     Parameters
     ----------
-    y_true, y_proba : array-like of shape (n,); or (n,) and (n, K)
+    data, prediction : array-like of shape (n,); or (n,) and (n, K)
         Labels and probabilities of the positive class, or a `ScoreTable`; labels and probabilities of all classes, or
-        `ClassScores`; amounts and predicted means, or an `OutcomeTable`. Or any dataframe, files or `calibrant.Query`.
+        `ClassScores`; amounts and predicted means, or an `OutcomeTable`.
+    outcome : str, optional
+        With it `data` has columns: any dataframe, files or a `calibrant.Query`. `outcome` and `prediction` then name
+        them; those of classes are a list or a pattern such as ``'p_*'``, with their labels as `classes`.
     kind : {"event", "classes", "amount"}, optional
-        What is predicted. By default events; classes, of more than two columns; amounts, of `outcome`, `prediction`.
-    label, score, scores, classes, outcome, prediction, weight : str, optional
-        Columns, if the first argument has some: `label` and `score`, or `scores` of classes, a list or a pattern such
-        as ``'p_*'``, with their labels as `classes`; or `outcome` and `prediction` of amounts.
-    exposure, outcome_limits, relative_to : optional
+        What is predicted. By default classes, of several columns of predictions; else events.
+    exposure, limits, relative_to : optional
         Of amounts, see `OutcomeTable.from_outcomes`: exposure, of which predictions are rates; least and largest
         outcome, without which "too low" is not proved; what errors are a share of.
-    sample_weight, count, chance, smallest_chance, pos_label : optional
+    weight, count, chance, smallest_chance, pos_label : optional
         Weights, for point estimates (of amounts per unit with bounds); numbers of equal rows; known chances with which
         rows were looked at, and the smallest by design; the label that counts as 1.
     tolerance, direction, confidence_level, method : optional
@@ -85,9 +80,9 @@ def audit(
         several classes a matrix as of `calibrant.decisions.classes`.
     target_error : float or (float, float), optional
         As in `calibrant.selective_binary`; asks which independent cases may be called positive or negative unreviewed.
-    clusters : sequence of length n, or names of columns, optional
+    cluster : sequence of length n, or names of columns, optional
         Cluster of each row. Rows of one may depend on each other; what forbids that is left out.
-    max_rows_per_cluster, guarantee : optional
+    cluster_cap, guarantee : optional
         Weight of a cluster at most, in rows, by default none and in a verdict 1; "unseen clusters" if intervals should
         allow for clusters that are like none of these, as verdicts do unless asymptotic.
     by, depth, min_rows, cuts : optional
@@ -116,7 +111,7 @@ def audit(
     >>> from calibrant import audit
     >>> audit([0, 0, 0, 0, 1] * 4_000, [0.2] * 20_000, tolerance=0.02, costs=(1, 4)).advice.action
     'leave alone'
-    >>> audit([0, 1, 2, 5] * 5_000, [2] * 20_000, kind="amount", outcome_limits=(0, 5), tolerance=0.1).verdict
+    >>> audit([0, 1, 2, 5] * 5_000, [2] * 20_000, kind="amount", limits=(0, 5), tolerance=0.1).verdict
     'certified'
     """
     given = dict(locals())

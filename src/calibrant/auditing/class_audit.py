@@ -20,7 +20,7 @@ from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.summary import ShownAudit
 from calibrant.auditing.warnings import few_clusters, wide_for_classes
 from calibrant.auditing.wording import assumptions, limitations
-from calibrant.certificates.class_test import test_of_classes
+from calibrant.certificates.class_test import judge_classes
 from calibrant.certificates.classes import class_certificate, forbids_sums
 from calibrant.certificates.clusters import LEAST_GROUPS
 from calibrant.certificates.parts import has_enough
@@ -76,9 +76,9 @@ def audit_classes(asked: Asked) -> ClassAudit:
     """Audit labels of several classes and the probabilities of all of them."""
     given = asked.given
     question = asked.question(costs=None)  # those of classes are a matrix
-    question.need_for(clusters=given["clusters"] is not None)
+    question.need_for(clusters=given["cluster"] is not None)
     with subtask(READ):
-        rows = class_scores_of(given["y_true"], given["y_proba"], **row_options("classes", given))
+        rows = class_scores_of(given["data"], given["prediction"], **row_options("classes", given))
     left_out, rows = rows.left_out, replace(rows, left_out=None)  # said once
     chance, as_drawn = known_chances(rows, given["smallest_chance"]), rows
     if chance is not None:  # estimates count each row as often as there are others like it
@@ -102,11 +102,11 @@ def audit_classes(asked: Asked) -> ClassAudit:
         totals = segments_of_classes(as_drawn, request, given["smallest_chance"])
         segments = segment_audit(totals, question, request.min_rows)
     test, recalibration, sum_estimates = None, None, None
-    capped = None if clustered is None else cap_clusters(clustered, question.max_rows_per_cluster)
+    capped = None if clustered is None else cap_clusters(clustered, question.cluster_cap)
     enough = capped is None or capped.effective_clusters >= LEAST_GROUPS
     if rows.weight is None and enough:
         with subtask(_TEST):
-            test = test_of_classes(rows, question, question.max_rows_per_cluster)
+            test = judge_classes(rows, question, question.cluster_cap)
     if alone := bounded and rows.weight is None and rows.cluster is None and not question.side:
         sum_estimates = class_sum_calibration(rows, random_state=question.random_state)
     shown = _shown(table)

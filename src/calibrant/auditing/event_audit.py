@@ -33,7 +33,7 @@ _CURVE_POINTS = 900
 _STATEMENTS, _FOLDS = 0.15, 0.1
 # Arguments that say what segments are, and those with which there is no map by segment.
 _OF_SEGMENTS = ("depth", "direction", "min_rows", "cuts")
-_FURTHER = ("clusters", "count", "weight", "sample_weight", "chance")
+_FURTHER = ("cluster", "count", "weight", "chance")
 
 
 @dataclass(frozen=True, repr=False)
@@ -51,13 +51,13 @@ def audit_events(asked: Asked) -> Audit:
     """Audit labels of two kinds and their scores."""
     given = asked.given
     question = asked.question()
-    question.need_for(clusters=given["clusters"] is not None)
+    question.need_for(clusters=given["cluster"] is not None)
     by, grade, confidence_level, direction = (given[name] for name in ("by", "grade", "confidence_level", "direction"))
     segments, differ, edges, held_by = None, None, edges_of(grade), grade_columns(grade, by)
     request = None if by is None else segment_request(by, *(given[name] for name in _OF_SEGMENTS))
-    source_rows = given_rows(given["y_true"], given["y_proba"], **row_options("event", given) | {"by": held_by})
+    source_rows = given_rows(given["data"], given["prediction"], **row_options("event", given) | {"by": held_by})
     with subtask(READ), source_rows as source:
-        rows = audited_rows(source, grouped=given["clusters"] is not None)
+        rows = audited_rows(source, grouped=given["cluster"] is not None)
         if request is not None:
             from calibrant.auditing.segment_audit import judge_segments
 

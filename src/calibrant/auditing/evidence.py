@@ -121,7 +121,7 @@ def _of_clusters(
     rows: ClusteredRows, question: Question
 ) -> tuple[Certificate | None, Certificate | None, CalibrationTest | None]:
     """Certificate, bound beside it and test; without a verdict none for clusters worth fewer than five."""
-    capped = cap_clusters(rows, question.max_rows_per_cluster)
+    capped = cap_clusters(rows, question.cluster_cap)
     judged, verdict = as_judged(rows, question)
     if question.tolerance is not None:
         need_clusters(judged.size)

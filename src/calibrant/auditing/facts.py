@@ -119,7 +119,7 @@ def _error(audit: AuditFindings, _: Words) -> Fact:
     if isinstance(audit, ClassFindings):
         return _noted(joined(value, class_facts.by_chance(audit, "worst_class")))
     how, needed = " ".join(side.sentence for side in certificate.sides), ""
-    if certificate.max_rows_per_cluster is not None:
+    if certificate.cluster_cap is not None:
         how = f"{wording.counting(certificate)[2:]}; estimate so weighted {number(certificate.estimate)}"
     if certificate.rows_needed is not None:
         needed = f"about {wording.rows_needed(certificate)} would decide, if the true error is the measured one less "

@@ -152,40 +152,39 @@ class GradeAudit(WithTable, Statement, Drawable):
 
 
 def audit_grades(
-    y_true: Any,
-    y_proba: npt.ArrayLike | None = None,
+    data: Any,
+    prediction: Any = None,
     grade: Any = None,
     *,
+    outcome: Any = None,
     kind: Literal["event", "amount"] = "event",
-    label: str | None = None,
-    score: str | None = None,
     exposure: Any = None,
-    outcome_limits: tuple[float, float | None] = (0.0, None),
+    limits: tuple[float, float | None] = (0.0, None),
     count: npt.ArrayLike | str | None = None,
     chance: npt.ArrayLike | str | None = None,
     smallest_chance: float | None = None,
     pos_label: Any = None,
     direction: Direction = "either",
     confidence_level: float = 0.95,
-    clusters: Clusters | str | Sequence[str] | None = None,
+    cluster: Clusters | str | Sequence[str] | None = None,
     missing: Literal["raise", "drop"] = "raise",
 ) -> GradeAudit:
     """Test the PDs, or mean amounts, of rating grades or pools, with limits of all true rates that hold together.
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), dataframe, path or Query
-        Whether each obligor defaulted; amounts; or rows of another kind with `label` and `score`, as in `audit`.
-    y_proba : array-like of shape (n,)
+    data : array-like of shape (n,), dataframe, path or Query
+        Whether each obligor defaulted; amounts; or, with `outcome`, rows with columns, as in `audit`.
+    prediction : array-like of shape (n,), or str
         PDs in [0, 1]; or predicted means.
     grade : str, array-like of shape (n,), or list of increasing numbers
         Name of the column of grades; their names, one for each row; or predictions at which they end: with
         ``[0.01, 0.1]`` there are three, up to 0.01, over 0.01 to 0.1, and over 0.1. A missing name is a grade.
     kind : {"event", "amount"}
         Whether outcomes are defaults, or numbers such as losses given default, credit conversion factors or claims.
-    label, score : str, optional
-        Names of columns, where the first argument has columns.
-    exposure, outcome_limits
+    outcome : str, optional
+        The column of outcomes, where `data` has columns.
+    exposure, limits
         Of amounts: see `calibrant.audit`.
     count, chance, smallest_chance, pos_label, missing
         As in `calibrant.audit`. Rates of rows that were looked at with known chances are those of all cases.
@@ -194,7 +193,7 @@ def audit_grades(
     confidence_level : float
         Probability with which all limits hold together, and no right PD is called off, in (0, 1). Each limit holds with
         3/4 at least, whatever is asked for: no less is proved.
-    clusters : sequence of length n, or names of columns, optional
+    cluster : sequence of length n, or names of columns, optional
         The obligor of each row, where one stands in several, as in every month: rows of one may depend on each other.
 
     Returns
@@ -230,28 +229,21 @@ def audit_grades(
     >>> result.grades["verdict"].tolist(), result.grades["p_exact"].round(4).tolist()
     (['too low', ''], [0.0004, 1.0])
     """
-    if grade is None and not isinstance(y_true, ScoreTable):  # of which rows are asked first
+    if grade is None and not isinstance(data, ScoreTable):  # of which rows are asked first
         raise ArgumentError("`grade`", "none", "name the column, pass a grade for each row, or edges: [0.01, 0.03]")
-    columns: dict[str, Any] = {"label": label, "score": score, "pos_label": pos_label, "clusters": clusters}
-    drawn = {"chance": chance, "smallest_chance": smallest_chance}
-    columns |= {"count": count} | drawn
+    columns: dict[str, Any] = {"outcome": outcome, "count": count, "cluster": cluster, "missing": missing}
+    columns |= {"chance": chance, "smallest_chance": smallest_chance}
     if check_choice("kind", kind, ("event", "amount")) == "amount":
         if pos_label is not None:
             raise ArgumentError("amounts without `pos_label`", "both", "leave it out: no label counts as 1")
-        of_amounts = {"sample_weight": None, "exposure": exposure, "outcome_limits": outcome_limits}
-        of_amounts |= drawn | {
-            "count": count,
-            "clusters": clusters,
-            "missing": missing,
-            "by": grade_columns(grade, kind=kind),
-        }
-        table = given_outcomes(y_true, y_proba, outcome=label, prediction=score, **of_amounts)
+        columns |= {"exposure": exposure, "limits": limits, "by": grade_columns(grade, kind=kind)}
+        table = given_outcomes(data, prediction, **columns)
         judged = amount_grades(table, grade, confidence_level, direction)
         return replace(judged, left_out=table.rows.left_out)
-    if exposure is not None or outcome_limits != ANY_OUTCOME:
-        expected, remedy = "`exposure` and `outcome_limits` of amounts", "pass kind='amount', or leave them out"
+    if exposure is not None or limits != ANY_OUTCOME:
+        expected, remedy = "`exposure` and `limits` of amounts", "pass kind='amount', or leave them out"
         raise ArgumentError(expected, "them with PDs", remedy)
-    with given_rows(y_true, y_proba, by=grade_columns(grade), **columns, missing=missing) as rows:
+    with given_rows(data, prediction, by=grade_columns(grade), pos_label=pos_label, **columns) as rows:
         judged = grade_audit(rows, grade, confidence_level, direction)
         return replace(judged, left_out=rows.intake.left_out, warnings=tuple(repeated_ids(rows.repeated)))
 
@@ -310,7 +302,7 @@ def amount_grades(
     rows = table.rows
     names, number = _graded(rows.prediction, rows.by, grade, kind)
     alone, drawn = ("rows", INDEPENDENT_CASES + ".") if rows.cluster is None else ("clusters", _OF_CLUSTERS)
-    unseen = (_UNSEEN,) * (rows.outcome_limits[1] is None and direction != "too low")
+    unseen = (_UNSEEN,) * (rows.limits[1] is None and direction != "too low")
     return _audited(
         partial(_judged_amounts, table, labels=kind == "event"),
         names,
@@ -471,9 +463,7 @@ def _totals(part: OutcomeTable) -> DrawTotals:
     """Totals of rows, or of clusters; of those with known chances also as if each had the largest weight."""
     rows, ones = part.rows, np.ones(len(part.rows))
     weighted, drawn = part.weighting == "sample_weight", rows.chances is not None
-    low, high = (
-        side * math.inf if end is None else end for side, end in zip((-1.0, 1.0), part.outcome_limits, strict=True)
-    )
+    low, high = (side * math.inf if end is None else end for side, end in zip((-1.0, 1.0), part.limits, strict=True))
 
     def at(weight: FloatArray, largest: DrawTotals | None = None) -> DrawTotals:
         each = weight if weighted else ones

@@ -55,7 +55,7 @@ def audit_amounts(asked: Asked) -> MeanAudit:
     request = None if by is None else segment_request(by, given["depth"], direction, given["min_rows"], given["cuts"])
     with subtask(READ):
         options = row_options("amount", given) | {"by": columns}
-        table = given_outcomes(given["y_true"], given["y_proba"], **options)
+        table = given_outcomes(given["data"], given["prediction"], **options)
     left_out, table = table.rows.left_out, replace(table, rows=replace(table.rows, left_out=None))  # said once
     if tolerance is not None and table.relative_to in ("predicted", "observed"):
         remedy = f"it is a share of the {table.relative_to} total: 0.05 for 5%"

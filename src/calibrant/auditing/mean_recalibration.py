@@ -28,12 +28,12 @@ def mean_recalibration(table: OutcomeTable, random_state: int | np.random.Genera
     side = rng.permutation(np.arange(int(cluster.max()) + 1) % 2)[cluster]
     halves = [_at_most(np.flatnonzero(side == i), rng) for i in range(2)]
     judged = np.concatenate(halves)
-    limit = None if table.weighting == "exposure" else table.outcome_limits[1]
+    limit = None if table.weighting == "exposure" else table.limits[1]
 
     def judge(prediction: FloatArray) -> tuple[float, float]:
         outcome, weight = rows.outcome[judged], rows.weight[judged]
         of = OutcomeTable.from_outcomes(
-            outcome, prediction, exposure=weight, outcome_limits=(None, None), relative_to=table.relative_to
+            outcome, prediction, exposure=weight, limits=(None, None), relative_to=table.relative_to
         )
         return mean_calibration_error(of), mean_deviance(of)
 

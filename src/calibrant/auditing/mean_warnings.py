@@ -48,17 +48,17 @@ def mean_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarnin
         )
         yield DataWarning("large_row", message)
     index = tail_index(rows.outcome)
-    if index < HEAVY and table.outcome_limits[1] is None:
+    if index < HEAVY and table.limits[1] is None:
         message = (
             f"The largest outcomes fall off so slowly (tail index {index:.2g}, Hill) that a few decide every mean. "
-            "Give the largest outcome that there can be (--cap, outcome_limits=)."
+            "Give the largest outcome that there can be (--cap, limits=)."
         )
         yield DataWarning("heavy_tail", message)
     units = list(_unit_warnings(table, balance))
     yield from units
     if ABOUT_UNITS & {one.code for one in units}:
         return
-    if balance.upper < 1.0 and (table.weighting == "exposure" or table.outcome_limits[1] is None):
+    if balance.upper < 1.0 and (table.weighting == "exposure" or table.limits[1] is None):
         message = (
             f"Only {share(balance.value)} of what was predicted was observed. Is every outcome complete, every claim "
             "reported and settled?"
@@ -72,7 +72,7 @@ def mean_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarnin
 
 def _unit_warnings(table: OutcomeTable, balance: Estimate) -> Iterator[DataWarning]:
     """Yield signs that outcomes, predictions, exposures and cap are in different units."""
-    rows, cap = table.rows, table.outcome_limits[1]
+    rows, cap = table.rows, table.limits[1]
     weighted = table.weighting == "sample_weight"  # limits are then of outcomes per unit of weight
     largest = float((rows.outcome / rows.weight if weighted else rows.outcome).max())
     if cap is not None and largest > 0.0 and cap >= _FAR_CAP * largest:

@@ -33,20 +33,11 @@ if TYPE_CHECKING:
     from calibrant.auditing.findings import Advice
 
 # Parameters that say what rows are, in the order of a command.
-_OF_ROWS = (
-    "label score scores outcome prediction exposure weight sample_weight count chance smallest_chance clusters missing "
-    "pos_label classes"
-)
+_OF_ROWS = "outcome prediction exposure weight count chance smallest_chance cluster missing pos_label classes"
 # Those whose option, or keyword in `fit` or in what reads named columns, is another one.
-_OPTIONS = {"clusters": "cluster", "confidence_level": "confidence", "sample_weight": "weight"}
-_OF_FIT = {"weight": "sample_weight", "clusters": "groups"}
-_OF_TABLE = {"sample_weight": "weight", "clusters": "cluster"}
-# What stands for rows by kind of audit: their columns of scores and of outcomes, and arrays of these.
-_COLUMNS = {
-    "event": ("score", "label", "p", "y"),
-    "classes": ("scores", "label", "P", "y"),
-    "amount": ("prediction", "outcome", "f", "z"),
-}
+_OPTIONS = {"confidence_level": "confidence"}
+_OF_FIT = {"weight": "sample_weight", "cluster": "groups"}
+_ARRAYS = {"event": ("p", "y"), "classes": ("P", "y"), "amount": ("f", "z")}  # what stands for rows of a kind
 _HELD = "columns in memory, of the rows that lack no value"
 _NO_CHANGE = ("name", "title", "note", "author")  # what is said about an audit
 
@@ -81,12 +72,12 @@ class Asked(NamedTuple):
     @property
     def source(self) -> Any:
         """What was passed first."""
-        return self.given["y_true"]
+        return self.given["data"]
 
     @property
     def named(self) -> bool:
         """Whether columns have names, in files, a query or a dataframe."""
-        return self.given.get("label", self.given.get("outcome")) is not None
+        return self.given["outcome"] is not None
 
     @property
     def read(self) -> bool:
@@ -97,6 +88,8 @@ class Asked(NamedTuple):
     def rows(self) -> dict[str, Any]:
         """What was said of the rows, by parameter."""
         values: dict[str, Any] = {name: self.given.get(name) for name in _OF_ROWS.split()}
+        if not self.named:
+            del values["prediction"]
         values = {name: value for name, value in values.items() if value is not None}
         if values.get("missing") == "raise":
             del values["missing"]
@@ -137,7 +130,8 @@ def recalibration(asked: Asked, calibrator: str, *, by: Sequence[str] = (), **op
         return NextStep()  # maps take weights
     shell = None
     if asked.read and asked.kind != "classes":
-        shell = recalibrate(asked.source, asked.rows | {"by": list(by)} | options, "model.json")
+        kind = {"kind": asked.kind} if asked.kind == "amount" else {}
+        shell = recalibrate(asked.source, kind | asked.rows | {"by": list(by)} | options, "model.json")
     python = _fit(f"calibrator = cal.{calibrator}.fit", asked, by)
     return NextStep(shell, python)
 
@@ -153,10 +147,10 @@ def recalibrate(source: Any, options: Mapping[str, Any], model: str, comment: st
 
 
 def repair(kind: str, row: int, options: Mapping[str, Any], source: Any = None, comment: str = "") -> NextStep:
-    """Return how what a monitor found is mended, with rows since one of them, of which some are of one `clusters`."""
+    """Return how what a monitor found is mended, with rows since one of them, of which some are of one `cluster`."""
     method, calibrator = ("auto", "AutoCalibrator") if kind == "refit" else ("platt", "PlattCalibrator")
     since = f"[{row - 1}:]"
-    groups = f", groups=block{since}" if options.get("clusters") is not None else ""
+    groups = f", groups=block{since}" if options.get("cluster") is not None else ""
     python = f"calibrator = cal.{calibrator}().fit(p{since}, y{since}{groups})"
     command = recalibrate(source, {**options, "method": method}, "repaired.json", comment)
     return NextStep(command, _commented(python, "all rows in the order in which they were read"))
@@ -164,27 +158,29 @@ def repair(kind: str, row: int, options: Mapping[str, Any], source: Any = None, 
 
 def _fit(fit: str, asked: Asked, by: Sequence[str]) -> str | None:
     """Write a call of `fit` with the rows that were audited; None where no line of Python reads them as they are."""
-    score, label, *arrays = _COLUMNS[asked.kind]
-    rows = asked.rows
+    arrays, rows = _ARRAYS[asked.kind], asked.rows
     if isinstance(asked.source, TableSums | ClassScores):
         return f"{fit}(table)"
     means, drops = asked.kind == "amount", "missing" in rows
     in_memory = not asked.named or _in_memory(asked.source)
     apart = (
         bool(by)
-        or ("clusters" in rows and score == "score")
+        or ("cluster" in rows and asked.kind == "event")
         or any(is_values(value) and not _are_names(value) for name, value in rows.items() if name != "classes")
     )
-    if asked.named and not apart and (score == "scores" or drops or not in_memory):
-        table = "OutcomeTable.from_source" if means else "ClassScores.from_source" if score == "scores" else ""
+    classes = asked.kind == "classes"
+    if asked.named and not apart and (classes or drops or not in_memory):
+        table = "OutcomeTable.from_source" if means else "ClassScores.from_source" if classes else ""
         table = table or ("read_table" if asked.read else "ScoreTable.from_frame")
-        listed = ", ".join(f"{_OF_TABLE.get(name, name)}={setting(value)!r}" for name, value in rows.items())
+        listed = ", ".join(f"{name}={setting(value)!r}" for name, value in rows.items())
         rows_text, comment = _source_texts(asked.source)[1:]
         return _commented(f"{fit}(cal.{table}({rows_text}, {listed}))", comment)
     if asked.read:
         return None
-    first = [", ".join(_columns(asked, name).values()) for name in (score, label)] if asked.named else arrays
-    further = {name: value for name, value in rows.items() if name not in (score, label, "missing")}
+    first = (
+        [", ".join(_columns(asked, name).values()) for name in ("prediction", "outcome")] if asked.named else [*arrays]
+    )
+    further = {name: value for name, value in rows.items() if name not in ("prediction", "outcome", "missing")}
     for name, value in further.items():
         text = repr(setting(value)) if name == "pos_label" else _joined(_columns(asked, name))
         first.append(f"{_OF_FIT.get(name, name)}={text}")
@@ -259,7 +255,7 @@ def _with_other_label(asked: Asked) -> NextStep:
         return NextStep()
     parameters = inspect.signature(asked.function).parameters
     given = {**asked.given, **{name: parameters[name].default for name in _NO_CHANGE}, "pos_label": other}
-    names = {"y_true": _source_texts(asked.source)[1] if asked.named else "y", "y_proba": "p"}
+    names = {"data": _source_texts(asked.source)[1]} if asked.named else {"data": "y", "prediction": "p"}
     python = f"cal.audit({', '.join(arguments(asked.function, given, names))})"
     if not asked.read:
         return NextStep(None, python)
@@ -267,7 +263,7 @@ def _with_other_label(asked: Asked) -> NextStep:
 
     options = {**asked.rows, "pos_label": other}
     changed = (name for name in given if repr(given[name]) != repr(parameters[name].default))
-    options |= {name: given[name] for name in changed if name not in ("y_true", "kind")}
+    options |= {name: given[name] for name in changed if name not in ("data", "kind")}
     if options.pop("costs", None) is not None:
         options |= dict(zip(("cost_fp", "cost_fn"), cost_pair(given["costs"]), strict=True))
     edges = edges_of(given["grade"])
@@ -278,7 +274,7 @@ def _with_other_label(asked: Asked) -> NextStep:
 
 def _other_label(asked: Asked) -> Any:
     """Return how the label that counts as 0 is written, found by reading the rows; None if that cannot be told."""
-    rows = {name: asked.given[name] for name in ("y_true", "y_proba", "label", "score", "missing")}
+    rows = {name: asked.given[name] for name in ("data", "prediction", "outcome", "missing")}
     named = asked.given["pos_label"]
     for other in (*asked.others, *map(_number, asked.others), 0, -1, "false", "False", 1):
         if other != named and str(other) != str(named):

@@ -23,7 +23,8 @@ from calibrant.table.score_table import ScoreTable
 from calibrant.version import __version__
 
 # Parameters that hold rows, and those that say something about an audit without changing it.
-_ROWS = ("y_true", "y_proba", "exposure", "sample_weight", "count", "chance", "clusters")
+_ROWS = ("data", "outcome", "prediction", "exposure", "weight", "count", "chance", "cluster")
+_NAMED = ("outcome", "prediction", "weight", "cluster")  # of which settings have the names of columns
 _NO_SETTINGS = {*_ROWS, "classes", "name", "title", "note", "author", "random_state"}
 _MOST_NAMED = 20  # names in a list that are written out
 _MOST_HASHED = 4 << 30  # bytes; a few seconds
@@ -108,13 +109,13 @@ def provenance_of(
     named, seed = _names_columns(given), given["random_state"]
     known = [name for name in inspect.signature(function).parameters if name in given]
     settings = {name: given[name] for name in known if name not in _NO_SETTINGS} | ({"kind": kind} if kind else {})
-    source, size, sha256 = _described(given["y_true"], named=named)
+    source, size, sha256 = _described(given["data"], named=named)
     return Provenance(
         date=utc_now(),
         version=__version__,
         command=without_passwords(f"calibrant.{function.__name__}({', '.join(arguments(function, given))})"),
         parameters={name: setting(value) for name, value in settings.items()}
-        | ({"clusters": setting(given["clusters"])} if named and "clusters" in given else {}),
+        | {name: setting(given[name]) for name in _NAMED if named and name in given},
         seed=int(seed) if isinstance(seed, int | np.integer) else None,
         source=source,
         size=size,
@@ -182,20 +183,25 @@ def arguments(
     function: Callable[..., Any], given: Mapping[str, Any], called: Mapping[str, str] | None = None
 ) -> Iterator[str]:
     """Write the arguments that are not defaults; rows in memory as they are `called`, or by their parameter."""
-    for name, parameter in inspect.signature(function).parameters.items():
+    parameters, named = inspect.signature(function).parameters, _names_columns(given)
+    where, *others = parameters
+    first = [name for name in ("outcome", "prediction") if named and name in parameters]
+    for name in dict.fromkeys([where, *first, *others]):
+        parameter = parameters[name]
         value = given.get(name, parameter.default)
         if value is parameter.default or (isinstance(value, str | int | float) and value == parameter.default):
             continue
-        in_memory = name in _ROWS and not (_names_columns(given) and _names_something(value))
+        in_memory = name in _ROWS and not (named and _names_something(value))
         in_memory = in_memory or (name == "classes" and len(value) > _MOST_NAMED)
         in_memory = in_memory or (name in ("by", "grade") and not (_names_something(value) or type(value) is tuple))
         text = name if in_memory else repr(value if isinstance(value, Query) else setting(value))
         text = (called or {}).get(name, text)
-        yield text if parameter.kind is parameter.POSITIONAL_OR_KEYWORD else f"{name}={text}"
+        in_order = parameter.kind is parameter.POSITIONAL_OR_KEYWORD and (name == where or not named)
+        yield text if in_order else f"{name}={text}"
 
 
 def _names_columns(given: Mapping[str, Any]) -> bool:
-    return given.get("label", given.get("outcome")) is not None
+    return given.get("outcome") is not None
 
 
 def _names_something(value: Any) -> bool:

@@ -138,26 +138,22 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
 
 
 def audit_segments(
-    y_true: Any,
-    y_proba: npt.ArrayLike | None = None,
+    data: Any,
+    prediction: Any = None,
     *,
+    outcome: Any = None,
     by: Any,
     kind: Kind | None = None,
-    label: str | None = None,
-    score: str | None = None,
-    scores: str | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
-    outcome: str | None = None,
-    prediction: str | None = None,
     exposure: npt.ArrayLike | str | None = None,
-    sample_weight: npt.ArrayLike | str | None = None,
-    outcome_limits: Limits = ANY_OUTCOME,
+    weight: npt.ArrayLike | str | None = None,
+    limits: Limits = ANY_OUTCOME,
     relative_to: str = "predicted",
     pos_label: Any = None,
     count: npt.ArrayLike | str | None = None,
     chance: npt.ArrayLike | str | None = None,
     smallest_chance: float | None = None,
-    clusters: Clusters | str | Sequence[str] | None = None,
+    cluster: Clusters | str | Sequence[str] | None = None,
     missing: Literal["raise", "drop"] = "raise",
     depth: int = 1,
     tolerance: float | None = None,
@@ -171,19 +167,18 @@ def audit_segments(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), dataframe, path or Query
-        Labels, or amounts; or, with names of columns, a dataframe of any library, a file, a pattern, a folder, a list
+    data : array-like of shape (n,), dataframe, path or Query
+        Labels, or amounts; or, with `outcome`, a dataframe of any library, a file, a pattern, a folder, a list
         of files, or a `calibrant.Query`. Of labels more than a million rows of files and engines stay there.
-    y_proba : array-like of shape (n,) or (n, K)
+    prediction : array-like of shape (n,) or (n, K), or names of columns
         Predicted probabilities of the positive class, in [0, 1], or of all classes; or predicted means.
     by : str, sequence of str, mapping of str to array-like, or dataframe
         Columns that make segments: their names, or beside arrays the columns themselves, by name. A segment is a level
         of a column; missing values are one (in text files and SQLite empty text too), as are levels with fewer than
         `min_rows` rows. Numbers with more than 20 different values are cut at about their quintiles, or at `cuts`.
-    kind, label, score, scores, classes, outcome, prediction, exposure, sample_weight, outcome_limits, relative_to, \
-pos_label : optional
+    outcome, kind, classes, exposure, weight, limits, relative_to, pos_label : optional
         As in `calibrant.audit`; every class is judged in every segment.
-    count, chance, smallest_chance, clusters, missing : optional
+    count, chance, smallest_chance, cluster, missing : optional
         As in `calibrant.audit`; rows without a segment are dropped too. With a tolerance clusters count the same.
     depth : {1, 2}
         With 2, also the segments of every pair of columns.

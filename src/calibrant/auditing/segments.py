@@ -204,26 +204,22 @@ class SegmentSearch(SegmentTable):
 
 
 def find_segments(
-    y_true: Any,
-    y_proba: npt.ArrayLike | None = None,
+    data: Any,
+    prediction: Any = None,
     *,
+    outcome: Any = None,
     by: Any,
     kind: Kind | None = None,
-    label: str | None = None,
-    score: str | None = None,
-    scores: str | Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
-    outcome: str | None = None,
-    prediction: str | None = None,
     exposure: npt.ArrayLike | str | None = None,
-    sample_weight: npt.ArrayLike | str | None = None,
-    outcome_limits: Limits = ANY_OUTCOME,
+    weight: npt.ArrayLike | str | None = None,
+    limits: Limits = ANY_OUTCOME,
     relative_to: str = "predicted",
     pos_label: Any = None,
     count: npt.ArrayLike | str | None = None,
     chance: npt.ArrayLike | str | None = None,
     smallest_chance: float | None = None,
-    clusters: Clusters | str | Sequence[str] | None = None,
+    cluster: Clusters | str | Sequence[str] | None = None,
     missing: Literal["raise", "drop"] = "raise",
     depth: int | None = None,
     direction: Direction = "either",
@@ -238,8 +234,8 @@ def find_segments(
 
     Parameters
     ----------
-    y_true, y_proba, by, kind, label, score, scores, classes, outcome, prediction, exposure, sample_weight, \
-outcome_limits, relative_to, pos_label, count, chance, smallest_chance, clusters, missing, direction, min_rows, cuts
+    data, prediction, outcome, by, kind, classes, exposure, weight, limits, relative_to, pos_label, count, chance, \
+smallest_chance, cluster, missing, direction, min_rows, cuts
         As in `calibrant.audit_segments`.
     depth : {1, 2}, optional
         With 2, also the segments of every pair of columns; by default where there are two columns.

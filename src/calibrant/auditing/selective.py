@@ -35,17 +35,16 @@ _DOUBT = (
 
 
 def selective(
-    correct: Any,
-    y_score: npt.ArrayLike | None = None,
+    data: Any,
+    prediction: Any = None,
     *,
-    label: str | None = None,
-    score: str | None = None,
+    outcome: Any = None,
     count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
     classes: Sequence[Any] | None = None,
     target_error: float | Sequence[float] = 0.05,
     confidence_level: float = 0.95,
-    clusters: Clusters | str | Sequence[str] | None = None,
+    cluster: Clusters | str | Sequence[str] | None = None,
     by: Any = None,
     missing: str = "raise",
 ) -> Selection | Selections:
@@ -53,15 +52,15 @@ def selective(
 
     Parameters
     ----------
-    correct, y_score : array-like of shape (n,)
+    data, prediction : array-like of shape (n,)
         Whether each decision was right, and its score: any number, higher where one is more confident; or a
-        `ScoreTable`; or, with `label` and `score`, a dataframe of any library, a file, a pattern, a folder, a list of
-        files, or a `calibrant.Query`. Or labels and probabilities of several classes as in `certify`: the
+        `ScoreTable`; or, with `outcome`, a dataframe of any library, a file, a pattern, a folder, a list of files, or a
+        `calibrant.Query`, and the name of a column. Or labels and probabilities of several classes as in `certify`: the
         decision is the most probable class, and its probability the score.
-    label, score : str, optional
-        Names of columns, where the first argument has columns.
+    outcome : str, optional
+        The column that says whether a decision was right, where `data` has columns.
     count, pos_label : optional
-        How many equal, independent rows each row stands for, or its column; the value of `correct` that says so.
+        How many equal, independent rows each row stands for, or its column; the value that means right.
     classes : sequence of length K, optional
         Label of each column, where there are several.
     target_error : float or sequence of float
@@ -69,7 +68,7 @@ def selective(
         among after looking, each has its part of the confidence.
     confidence_level : float
         Probability with which all that is claimed holds, in (0, 1).
-    clusters : sequence of length n, str or sequence of str, optional
+    cluster : sequence of length n, str or sequence of str, optional
         Cluster of each row, or names of columns. Rows of one may depend on each other: one of each, drawn at random by
         a seed made of the rows, is counted.
     by : str, sequence of str, mapping of str to array-like, or dataframe, optional
@@ -109,19 +108,19 @@ def selective(
     """
     delta = failure_probability(confidence_level)
     targets = target_errors(target_error)
-    if clusters is not None and by is not None:
-        raise ArgumentError("`clusters` or `by`", "both", f"leave one of them out; {EACH_ALONE}")
-    columns: dict[str, Any] = {"label": label, "score": score, "count": count, "clusters": clusters, "by": by}
+    if cluster is not None and by is not None:
+        raise ArgumentError("`cluster` or `by`", "both", f"leave one of them out; {EACH_ALONE}")
+    columns: dict[str, Any] = {"outcome": outcome, "count": count, "cluster": cluster, "by": by}
     without: LeftOut | None = None
-    if are_classes(correct, y_score, classes):
+    if are_classes(data, prediction, classes):
         remedy = "pass whether the class predicted is right, y == predicted, and its probability, P.max(axis=1)"
         need_alone(remedy, **columns, pos_label=pos_label)
-        of_classes = as_class_scores(correct, y_score, classes=classes, missing=missing)
+        of_classes = as_class_scores(data, prediction, classes=classes, missing=missing)
         top, without = of_classes.of_confidence(), of_classes.left_out
-        correct, y_score = top.outcome, top.score
+        data, prediction = top.outcome, top.score
     values = {"pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
-    with given_rows(correct, y_score, **columns, **values) as rows:
-        sampling, clustered = INDEPENDENT, None if clusters is None else rows.clustered()
+    with given_rows(data, prediction, **columns, **values) as rows:
+        sampling, clustered = INDEPENDENT, None if cluster is None else rows.clustered()
         if clustered is None:
             tables = _groups(rows, by)
         else:
@@ -140,11 +139,10 @@ def selective(
 
 
 def selective_binary(
-    y_true: Any,
-    y_score: npt.ArrayLike | None = None,
+    data: Any,
+    prediction: Any = None,
     *,
-    label: str | None = None,
-    score: str | None = None,
+    outcome: Any = None,
     count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
     target_error: float | tuple[float, float] = 0.05,
@@ -156,10 +154,10 @@ def selective_binary(
 
     Parameters
     ----------
-    y_true, y_score : array-like of shape (n,)
-        Labels, and scores: any numbers, higher where a positive is likelier; or a `ScoreTable`; or, with `label` and
-        `score`, rows of another kind as in `selective`.
-    label, score, count, pos_label, missing
+    data, prediction : array-like of shape (n,)
+        Labels, and scores: any numbers, higher where a positive is likelier; or a `ScoreTable`; or, with `outcome`,
+        rows with columns as in `selective`.
+    outcome, count, pos_label, missing
         As in `selective`; `pos_label` is the label value that counts as 1.
     target_error : float or (float, float)
         Largest acceptable share of negatives among cases called positive, and of positives among cases called negative.
@@ -201,9 +199,9 @@ def selective_binary(
     targets = target_pair(target_error)
     if missed is not None:
         check_between("missed", missed, 0.0, 1.0)
-    columns: dict[str, Any] = {"label": label, "score": score, "count": count}
+    columns: dict[str, Any] = {"outcome": outcome, "count": count}
     values = {"pos_label": pos_label, "missing": missing, "limits": ANY_NUMBER}
-    with given_rows(y_true, y_score, **columns, **values) as rows:
+    with given_rows(data, prediction, **columns, **values) as rows:
         table, left_out = rows.table(), rows.intake.left_out
         repeated = tuple(repeated_ids(rows.repeated))
     return select_both(table, targets, missed, delta, left_out=left_out, warnings=repeated + _warnings(table))

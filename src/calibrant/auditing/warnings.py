@@ -95,7 +95,7 @@ def repeated_ids(repeated: Repeated | None) -> Iterator[DataWarning]:
         message = (
             f"Are these rows independent? Column {column} has about {about(repeated.values)} different values in "
             f"{repeated.rows:,} rows. If they say whom a row is about, no statement that counts rows as "
-            f"independent holds: name it with --cluster {shell_word(repeated.column)} (clusters=)."
+            f"independent holds: name it with --cluster {shell_word(repeated.column)} (cluster=)."
         )
         yield DataWarning(REPEATED_IDS, message)
 
@@ -228,7 +228,7 @@ def _dependence(table: ScoreTable, order: RowOrder | None) -> Iterator[DataWarni
         sorting = "; or is the file sorted by something that predicts the outcome, which does no harm?" if runs else "."
         message = (
             f"Are these rows independent? {'; '.join(signs)}{sorting} If rows share something, such as the patient, no "
-            "statement that counts them as independent holds: name it with --cluster COLUMN (clusters=)."
+            "statement that counts them as independent holds: name it with --cluster COLUMN (cluster=)."
         )
         yield DataWarning("dependent_rows", message)
 

@@ -355,7 +355,7 @@ def no_bounds(audit: Any) -> str:
 
 def counting(result: Certificate) -> str:
     """Say how clusters are weighted, where not every row counts the same."""
-    return "" if result.max_rows_per_cluster is None else f", where {weighting(result.max_rows_per_cluster)}"
+    return "" if result.cluster_cap is None else f", where {weighting(result.cluster_cap)}"
 
 
 def evidence_text(test: CalibrationTest) -> str:

@@ -62,7 +62,7 @@ class MeanCalibrator(Estimator, MeanMap):
             If a parameter of the calibrator is out of range.
         """
         further: dict[str, Any] = {"exposure": exposure, "sample_weight": sample_weight, "count": count}
-        further["clusters"] = groups
+        further["cluster"] = groups
         if isinstance(y_pred, OutcomeTable):
             table = as_outcome_table(y_pred, y_true, **further)
         elif y_true is None:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.class_test import test_of_classes
+from calibrant.certificates.class_test import judge_classes
 from calibrant.certificates.clusters import cluster_test
 from calibrant.certificates.kinds import Kind, kind_of
 from calibrant.certificates.label_test import table_test
@@ -24,26 +24,22 @@ from calibrant.table.parameters import check_choice, check_count, check_random_s
 
 
 def calibration_test(
-    y_true: Any,
-    y_proba: Any = None,
+    data: Any,
+    prediction: Any = None,
     *,
+    outcome: Any = None,
     kind: Kind | None = None,
-    label: str | None = None,
-    score: str | None = None,
-    scores: str | Sequence[str] | None = None,
-    outcome: str | None = None,
-    prediction: str | None = None,
     method: Literal["default", "exact", "asymptotic"] = "default",
     distribution: Distribution | None = None,
     n_simulations: int = 999,
     count: npt.ArrayLike | str | None = None,
     chance: npt.ArrayLike | str | None = None,
-    clusters: Clusters | str | Sequence[str] | None = None,
-    max_rows_per_cluster: int | None = 1,
+    cluster: Clusters | str | Sequence[str] | None = None,
+    cluster_cap: int | None = 1,
     guarantee: Guarantee = "ordinary",
     exposure: npt.ArrayLike | str | None = None,
-    sample_weight: npt.ArrayLike | str | None = None,
-    outcome_limits: Limits = ANY_OUTCOME,
+    weight: npt.ArrayLike | str | None = None,
+    limits: Limits = ANY_OUTCOME,
     relative_to: str = "predicted",
     pos_label: Any = None,
     classes: Sequence[Any] | None = None,
@@ -54,7 +50,7 @@ def calibration_test(
 
     Parameters
     ----------
-    y_true, y_proba, kind, label, score, scores, outcome, prediction
+    data, prediction, outcome, kind
         As in `certify`. Of several classes the hypothesis is that every label is drawn from its row.
     method : {"default", "exact", "asymptotic"}
         Of events. "exact", the default, counts all outcomes where they are few, and else simulates the labels from the
@@ -68,8 +64,7 @@ def calibration_test(
         Simulations of labels or counts, or rotations of clusters. The smallest p-value that simulation can give is
         ``1 / (n_simulations + 1)``. Ten times as many are made if the first give a p-value from .003 to .13; of several
         classes 199 if these give .3 or more.
-    count, chance, clusters, max_rows_per_cluster, guarantee, exposure, sample_weight, outcome_limits, relative_to, \
-pos_label, classes, missing
+    count, chance, cluster, cluster_cap, guarantee, exposure, weight, limits, relative_to, pos_label, classes, missing
         As in `certify`. Labels of rows that were looked at with known chances are tested as amounts of 0 and 1.
     random_state : int or numpy.random.Generator
         Seeds the simulation, together with a digest of the rows. Choose it before seeing p-values: another seed gives
@@ -106,24 +101,29 @@ pos_label, classes, missing
     check_choice("method", method, ("default", "exact", "asymptotic"))
     n_simulations = check_count("n_simulations", n_simulations, 1, "999 is a good choice")
     check_random_state(random_state)
-    rows: dict[str, Any] = {"count": count, "chance": chance, "clusters": clusters, "missing": missing}
+    rows: dict[str, Any] = {
+        "outcome": outcome,
+        "count": count,
+        "chance": chance,
+        "cluster": cluster,
+        "missing": missing,
+    }
     question = Question(guarantee=guarantee, n_simulations=n_simulations, random_state=random_state)
     if which == "amount":
-        rows |= {"outcome": outcome, "prediction": prediction, "exposure": exposure, "sample_weight": sample_weight}
-        table = given_outcomes(y_true, y_proba, outcome_limits=outcome_limits, relative_to=relative_to, **rows)
+        rows |= {"exposure": exposure, "weight": weight, "limits": limits, "relative_to": relative_to}
+        table = given_outcomes(data, prediction, **rows)
         return mean_test(table, distribution, n_simulations, random_state)
     if which == "classes":
         del rows["chance"]
-        data = class_scores_of(y_true, y_proba, label=label, scores=scores, classes=classes, **rows)
-        return test_of_classes(data, question, max_rows_per_cluster).without(data.left_out)
-    rows |= {"label": label, "score": score, "pos_label": pos_label}
-    with given_rows(y_true, y_proba, **rows) as opened:
+        of_classes = class_scores_of(data, prediction, classes=classes, **rows)
+        return judge_classes(of_classes, question, cluster_cap).without(of_classes.left_out)
+    with given_rows(data, prediction, pos_label=pos_label, **rows) as opened:
         if (drawn := opened.drawn) is not None:
             test = replace(mean_test(drawn, None, n_simulations, random_state), kind=which)
-        elif clusters is None:
+        elif cluster is None:
             test = table_test(opened.table(), method, n_simulations, random_state)
         else:
             if method != "default":
                 need_cluster_method(method, ("asymptotic",))
-            test = cluster_test(cap_clusters(opened.clustered(), max_rows_per_cluster), question)
+            test = cluster_test(cap_clusters(opened.clustered(), cluster_cap), question)
         return test.without(opened.intake.left_out)

@@ -25,15 +25,11 @@ from calibrant.table.parameters import BoundMethod, Direction
 
 
 def certify(
-    y_true: Any,
-    y_proba: Any = None,
+    data: Any,
+    prediction: Any = None,
     *,
+    outcome: Any = None,
     kind: Kind | None = None,
-    label: str | None = None,
-    score: str | None = None,
-    scores: str | Sequence[str] | None = None,
-    outcome: str | None = None,
-    prediction: str | None = None,
     tolerance: float | None = None,
     direction: Direction = "either",
     confidence_level: float = 0.95,
@@ -42,16 +38,16 @@ def certify(
     count: npt.ArrayLike | str | None = None,
     chance: npt.ArrayLike | str | None = None,
     smallest_chance: float | None = None,
-    clusters: Clusters | str | Sequence[str] | None = None,
-    max_rows_per_cluster: int | None = 1,
+    cluster: Clusters | str | Sequence[str] | None = None,
+    cluster_cap: int | None = 1,
     guarantee: Guarantee = "ordinary",
     by: Any = None,
     depth: int = 1,
     min_rows: int = MIN_ROWS,
     cuts: Mapping[str, Sequence[float]] | None = None,
     exposure: npt.ArrayLike | str | None = None,
-    sample_weight: npt.ArrayLike | str | None = None,
-    outcome_limits: Limits = ANY_OUTCOME,
+    weight: npt.ArrayLike | str | None = None,
+    limits: Limits = ANY_OUTCOME,
     cluster_limit: float | None = None,
     relative_to: str = "predicted",
     pos_label: Any = None,
@@ -64,12 +60,14 @@ def certify(
 
     Parameters
     ----------
-    y_true, y_proba : array-like of shape (n,); or (n,) and (n, K)
+    data, prediction : array-like of shape (n,); or (n,) and (n, K)
         Labels and probabilities of the positive class, or a `ScoreTable`; labels and the probabilities of all classes,
-        or `ClassScores`; amounts and predicted means, or an `OutcomeTable`. Or a dataframe, files or a
-        `calibrant.Query`, with the names of columns: `label` and `score`, or `scores`; or `outcome` and `prediction`.
+        or `ClassScores`; amounts and predicted means, or an `OutcomeTable`.
+    outcome : str, optional
+        With it `data` is a dataframe, files or a `calibrant.Query`, and `prediction` names columns, as in
+        `calibrant.audit`.
     kind : {"event", "classes", "amount"}, optional
-        What is predicted. By default events; classes, of more than two columns of probabilities.
+        What is predicted. By default classes, of several columns of predictions; else events.
     tolerance : float, optional
         An error that would be acceptable; asks for a verdict.
     direction : {"either", "too low", "too high"}
@@ -80,15 +78,15 @@ def certify(
         Which bound (docs/explanation/certificate.md). "anytime" may be looked at after every row, and never refutes.
     notion : {"worst_class", "sum", "pooled", "top_label", "confidence"}
         Of classes: which error; docs/reference/classes.md.
-    count, chance, smallest_chance, clusters, missing, pos_label, classes
+    count, chance, smallest_chance, cluster, missing, pos_label, classes
         As in `calibrant.audit`. Rows of one cluster may depend on each other. With known chances of having been looked
         at, statements are about all cases.
-    max_rows_per_cluster, guarantee : int or None, and {"ordinary", "unseen clusters"}
+    cluster_cap, guarantee : int or None, and {"ordinary", "unseen clusters"}
         Weight of a cluster at most, in rows; by default clusters count alike. With None rows do, and the statement is
         asymptotic, about these sizes. Whether an asymptotic bound allows for clusters of a kind that none shows.
     by, depth, min_rows, cuts
         Columns that make segments, as in `calibrant.audit_segments`: all numbers are then of the worst segment.
-    exposure, sample_weight, outcome_limits, relative_to, cluster_limit
+    exposure, weight, limits, relative_to, cluster_limit
         Of amounts, as in `OutcomeTable.from_outcomes`; the last is the largest total of a cluster that there can be.
     n_simulations, random_state : int, and int or numpy.random.Generator
         Simulations of an asymptotic lower bound of clusters; seed of the bets behind lower bounds, with a digest of the
@@ -115,14 +113,14 @@ def certify(
     >>> certify([0, 0, 0, 0, 1] * 4_000, [0.2] * 20_000, tolerance=0.02).verdict
     'certified'
     >>> claims, predicted = [0, 0, 0, 1] * 10_000, [0.25] * 40_000
-    >>> certify(claims, predicted, kind="amount", outcome_limits=(0, 10), tolerance=0.1).too_high.proved
+    >>> certify(claims, predicted, kind="amount", limits=(0, 10), tolerance=0.1).too_high.proved
     True
     """
     options = locals()
     asked: dict[str, Any] = {"tolerance": tolerance, "confidence_level": confidence_level, "direction": direction}
     asked |= {"method": method, "guarantee": guarantee, "n_simulations": n_simulations, "random_state": random_state}
-    asked["max_rows_per_cluster"] = max_rows_per_cluster if chance is None else None
-    rows: dict[str, Any] = {"count": count, "clusters": clusters, "missing": missing}
+    asked["cluster_cap"] = cluster_cap if chance is None else None
+    rows: dict[str, Any] = {"outcome": outcome, "count": count, "cluster": cluster, "missing": missing}
     rows |= {"chance": chance, "smallest_chance": smallest_chance}
     which = kind_of(certify, options)
     request = None if by is None else segment_request(by, depth, direction, min_rows, cuts)
@@ -133,16 +131,14 @@ def certify(
             raise ArgumentError("`notion` 'worst_class' with `by`", repr(notion), remedy)
         return certify_segments(segment_totals(which, request, options), question, min_rows, which)
     if which == "classes":
-        rows |= {"label": label, "scores": scores, "classes": classes}
-        return certify_classes(y_true, y_proba, question, notion=notion, **rows)
+        return certify_classes(data, prediction, question, notion=notion, classes=classes, **rows)
     if which == "amount":
-        rows |= {"outcome": outcome, "prediction": prediction, "exposure": exposure, "sample_weight": sample_weight}
-        table = given_outcomes(y_true, y_proba, outcome_limits=outcome_limits, relative_to=relative_to, **rows)
+        rows |= {"exposure": exposure, "weight": weight, "limits": limits, "relative_to": relative_to}
+        table = given_outcomes(data, prediction, **rows)
         return certify_rows(table, question, kind=which, cluster_limit=cluster_limit)
-    rows |= {"label": label, "score": score, "pos_label": pos_label}
-    with given_rows(y_true, y_proba, **rows) as opened:
-        if opened.drawn is None and clusters is not None:
-            certificate = certify_rows(cap_clusters(opened.clustered(), max_rows_per_cluster), question)
+    with given_rows(data, prediction, pos_label=pos_label, **rows) as opened:
+        if opened.drawn is None and cluster is not None:
+            certificate = certify_rows(cap_clusters(opened.clustered(), cluster_cap), question)
         else:
             certificate = certify_rows(opened.table() if opened.drawn is None else opened.drawn, question)
         return certificate.without(opened.intake.left_out)

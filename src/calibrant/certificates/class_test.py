@@ -52,7 +52,7 @@ _POWER_DEVIATIONS = 0.8416  # what is found is said at the level of tests, with 
 _ASSUMPTIONS = (*ASSUMPTIONS[:2], "The number of rows was chosen before looking at the outcomes.")
 
 
-def test_of_classes(scores: ClassScores, question: Question, max_rows_per_cluster: int | None) -> CalibrationTest:
+def judge_classes(scores: ClassScores, question: Question, cluster_cap: int | None) -> CalibrationTest:
     """Test rows of classes, of which two are tested as events of the second one."""
     if scores.weight is not None:
         raise DataError("rows, or a `count` of equal ones", "weights that count no rows", IF_COUNTS)
@@ -63,12 +63,12 @@ def test_of_classes(scores: ClassScores, question: Question, max_rows_per_cluste
     if len(scores.classes) > 2:
         if scores.cluster is None:
             return class_test(scores, *asked)
-        return cluster_class_test(scores, question, max_rows_per_cluster)
+        return cluster_class_test(scores, question, cluster_cap)
     score = scores.proba[:, 1]
     if scores.cluster is None:
         return table_test(as_table(scores.code, score), question.bound_method, *asked)
     rows = cluster_rows(scores.code, score, scores.cluster)
-    return cluster_test(cap_clusters(rows, max_rows_per_cluster), question)
+    return cluster_test(cap_clusters(rows, cluster_cap), question)
 
 
 def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.random.Generator) -> CalibrationTest:
@@ -117,13 +117,13 @@ def class_test(scores: ClassScores, n_simulations: int, random_state: int | np.r
     )
 
 
-def cluster_class_test(scores: ClassScores, question: Question, max_rows_per_cluster: int | None) -> CalibrationTest:
+def cluster_class_test(scores: ClassScores, question: Question, cluster_cap: int | None) -> CalibrationTest:
     """Test more than two classes, of rows that depend on each other within clusters: asymptotic in their number.
 
     The statistics but for that of kernels are judged twice: in rotations of the clusters, and in normal walks that are
     those of independent rows, since few clusters with few events may agree by chance.
     """
-    matrix, walks = scores.proba, _ClusterWalks(scores, max_rows_per_cluster)
+    matrix, walks = scores.proba, _ClusterWalks(scores, cluster_cap)
     need_clusters(walks.size)
     rng, n_rotations = generator_for(scores, question.random_state), question.n_simulations
     observed = walks.of(walks.walks.sum(axis=1)[None])
@@ -137,7 +137,7 @@ def cluster_class_test(scores: ClassScores, question: Question, max_rows_per_clu
     p_values = dict(zip(STATISTICS, map(float, of_each), strict=False))
     n_impossible = int((matrix[np.arange(len(matrix)), scores.code] == 0.0).sum())
     p_value = 1.0 / (n_rotations + 1.0) if n_impossible else max(p for p, _ in judged)
-    sampling = Sampling("clusters", len(walks.size), math.inf if max_rows_per_cluster is None else max_rows_per_cluster)
+    sampling = Sampling("clusters", len(walks.size), math.inf if cluster_cap is None else cluster_cap)
     counting = "" if sampling.cap is None else f", where {weighting(sampling.cap)},"
     return CalibrationTest(
         kind="classes",
@@ -152,7 +152,7 @@ def cluster_class_test(scores: ClassScores, question: Question, max_rows_per_clu
         assumptions=(*sampling.assumptions("the method", asymptotic=True), *of_rescaled(scores.n_rescaled)),
         references=("gao2017", "gupta2022", "langsrud2005", "ibragimov2010"),
         n_clusters=sampling.n_units,
-        max_rows_per_cluster=sampling.max_rows_per_cluster,
+        cluster_cap=sampling.cluster_cap,
         smallest=min(p_values, key=lambda name: p_values[name]),
         p_values=p_values,
         n_impossible=n_impossible,
@@ -166,7 +166,7 @@ class _ClusterWalks:
     only the end, and of each predicted class.
     """
 
-    def __init__(self, scores: ClassScores, max_rows_per_cluster: int | None) -> None:
+    def __init__(self, scores: ClassScores, cluster_cap: int | None) -> None:
         assert scores.cluster is not None
         proba, self.classes = scores.proba, len(scores.classes)
         by_class, one = list(scores.by_class()), np.ones(len(scores), dtype=np.uint64)
@@ -175,7 +175,7 @@ class _ClusterWalks:
         content = sum((scramble(each + np.uint64(i)) for i, each in enumerate(hashes)), np.zeros_like(one))
         cluster = number_by_content(scores.cluster, scramble(content))
         rows = np.bincount(cluster).astype(np.float64)
-        self.size = rows if max_rows_per_cluster is None else np.minimum(rows, max_rows_per_cluster)
+        self.size = rows if cluster_cap is None else np.minimum(rows, cluster_cap)
         self.cluster, self.weight = cluster, (self.size / rows)[cluster]
         pooled = ClassRows(
             "pooled",

@@ -69,8 +69,8 @@ NOT_ALL = (
 
 
 def certify_classes(
-    y_true: Any,
-    y_proba: Any,
+    data: Any,
+    prediction: Any,
     question: Question,
     *,
     notion: Notion,
@@ -82,7 +82,7 @@ def certify_classes(
     if columns.get("chance") is not None:
         check_method(question.bound_method, of="rows with chances")
     # Of a file with very many probabilities one class is read at a time.
-    with class_tables_of(y_true, y_proba, whole=notion != "worst_class", **columns) as opened:
+    with class_tables_of(data, prediction, whole=notion != "worst_class", **columns) as opened:
         known_chances(opened, smallest_chance)
         return class_certificate(opened, question, notion, smallest_chance)
 
@@ -90,7 +90,7 @@ def certify_classes(
 def forbids_sums(data: ClassScores | FileClasses, question: Question) -> list[str]:
     """Return what forbids bounds on sums of errors: they are of independent rows, at one number of them, either way."""
     way, method = question.direction, question.bound_method
-    asked = {"`clusters`": data.cluster is not None, "`chance`": data.chance is not None}
+    asked = {"`cluster`": data.cluster is not None, "`chance`": data.chance is not None}
     asked |= {f"direction {way!r}": way != "either", f"method {method!r}": method != "default"}
     return [name for name, is_asked in asked.items() if is_asked]
 
@@ -216,7 +216,7 @@ def class_parts(
 
     def units(part: ClassRows) -> Units:
         if data.chance is not None:
-            return drawn_labels(part.outcome, part.score, data.chance, smallest_chance, clusters=data.cluster)
+            return drawn_labels(part.outcome, part.score, data.chance, smallest_chance, cluster=data.cluster)
         return cluster_rows(part.outcome.view(np.int8), part.score, data.cluster[part.rows])
 
     tables: Iterable[tuple[str, Units]]

@@ -65,8 +65,8 @@ def as_judged(rows: ClusteredRows, question: Question) -> tuple[ClusteredRows, Q
     then. A bound alone is about all rows, and asymptotic; it is the same with and without a tolerance.
     """
     if question.tolerance is None or question.bound_method != "default":
-        return cap_clusters(rows, question.max_rows_per_cluster), question
-    judged = cap_clusters(rows, question.max_rows_per_cluster or 1)
+        return cap_clusters(rows, question.cluster_cap), question
+    judged = cap_clusters(rows, question.cluster_cap or 1)
     return judged, replace(question, guarantee="unseen clusters")
 
 
@@ -242,10 +242,7 @@ def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, uns
     return Clustered(rows, walks, spread, correlation, float(np.dot(expected, moving)) / total, unseen)
 
 
-_FEW = (
-    "take more clusters, finer ones if these are independent, or let a cluster count fewer rows "
-    "(`max_rows_per_cluster`)"
-)
+_FEW = "take more clusters, finer ones if these are independent, or let a cluster count fewer rows (`cluster_cap`)"
 
 
 def need_clusters(size: FloatArray, remedy: str = _FEW) -> None:

@@ -21,10 +21,9 @@ _WEIGHTED = (
     PROVED.replace("`calibrant.audit` with `kind='amount'`,", "`kind='amount'` with"),
 )
 _OF_AMOUNTS = dict.fromkeys(
-    ("exposure", "outcome_limits", "cluster_limit", "relative_to", "distribution"),
+    ("exposure", "limits", "cluster_limit", "relative_to", "distribution"),
     ("it is about outcomes that are amounts", _AMOUNTS),
 )
-_OF_COLUMNS = ("columns of amounts have other names", "name them as `outcome` and `prediction`")
 _ONE_CLASS = "pass one class against the rest: y == c, and its probabilities alone"
 _AUDIT_ONE = "leave it out, or audit one class against the rest: its label as `pos_label`, and its probabilities alone"
 _ALIKE = ("clusters of amounts count as their rows do", "leave it out; `cluster_limit` says what one may hold at most")
@@ -32,33 +31,21 @@ _ROWS = "keep one row of each cluster, or bound the error of clusters with `cali
 # Kind -> option -> why it is not taken, and what answers instead.
 _REFUSED: Mapping[str, dict[str, tuple[str, str] | None]] = {
     "event": {
-        "scores": (
-            "there is one column of probabilities",
-            "name it as `score`, or pass kind='classes' with all of them",
-        ),
         "classes": ("the positive label is the one class", "name it as `pos_label`, or pass kind='classes'"),
         "notion": ("there is one error of one class", "leave it out, or pass kind='classes' with all probabilities"),
-        "outcome": ("labels are named by `label`", f"name columns as `label` and `score`; {_AMOUNTS}"),
-        "prediction": ("scores are named by `score`", f"name columns as `label` and `score`; {_AMOUNTS}"),
-        "sample_weight": _WEIGHTED,
+        "weight": _WEIGHTED,
         **_OF_AMOUNTS,
     },
     "classes": {
-        "score": ("every class has a column", "name all of them as `scores`, such as scores='p_*'"),
         "pos_label": ("every class is judged against the rest", f"name classes as `classes`, or {_ONE_CLASS}"),
-        "outcome": ("labels are named by `label`", f"name columns as `label` and `scores`; {_AMOUNTS}"),
-        "prediction": ("probabilities are named by `scores`", f"name columns as `label` and `scores`; {_AMOUNTS}"),
-        "sample_weight": _WEIGHTED,
+        "weight": _WEIGHTED,
         **_OF_AMOUNTS,
     },
     "amount": {
-        "label": _OF_COLUMNS,
-        "score": _OF_COLUMNS,
-        "scores": _OF_COLUMNS,
         "pos_label": ("amounts have no labels", "leave it out"),
         "classes": ("amounts have no classes", "leave it out"),
         "notion": ("amounts have no classes", "leave it out"),
-        "max_rows_per_cluster": _ALIKE,
+        "cluster_cap": _ALIKE,
         "guarantee": _ALIKE,
         "n_simulations": ("the bounds of amounts are not simulated", "leave it out"),
     },
@@ -83,9 +70,9 @@ _BESIDE: Mapping[str, Mapping[str, dict[str, tuple[str, str] | None]]] = {
         },
     },
     "audit": {
-        "event": {"sample_weight": None},
+        "event": {"weight": None},
         "classes": {
-            "sample_weight": None,
+            "weight": None,
             "grade": ("a grade has one probability", _AUDIT_ONE),
             "target_error": (
                 "it is about one class",
@@ -93,7 +80,6 @@ _BESIDE: Mapping[str, Mapping[str, dict[str, tuple[str, str] | None]]] = {
             ),
         },
         "amount": {
-            "weight": ("weights of amounts have another name", "name them as `sample_weight`"),
             "costs": ("amounts are not decided upon at one threshold", "leave it out"),
             "target_error": ("amounts are not decided upon", "leave it out"),
             "n_folds": ("recalibration of amounts has folds of its own", "leave it out"),
@@ -102,7 +88,7 @@ _BESIDE: Mapping[str, Mapping[str, dict[str, tuple[str, str] | None]]] = {
 }
 # The same of rows that were looked at with known chances.
 _OF_CLUSTERS = dict.fromkeys(
-    ("max_rows_per_cluster", "guarantee", "n_simulations"),
+    ("cluster_cap", "guarantee", "n_simulations"),
     ("clusters count by the chances of their rows, and those of unseen kinds are allowed for", "leave it out"),
 )
 _WITH_CHANCES: Mapping[str, Mapping[str, tuple[str, str]]] = {
@@ -110,7 +96,7 @@ _WITH_CHANCES: Mapping[str, Mapping[str, tuple[str, str]]] = {
     "audit": _OF_CLUSTERS,
     "calibration_test": {
         "method": ("there is one test of rows with chances, an asymptotic one", "leave it out"),
-        "clusters": ("that test takes independent rows", _ROWS),
+        "cluster": ("that test takes independent rows", _ROWS),
         "n_simulations": ("that test is not simulated", "leave it out"),
         "distribution": ("counts of rows that count alike have a known distribution", "leave it out"),
     },
@@ -147,11 +133,18 @@ def refusals(verb: Callable[..., Any], kind: str) -> dict[str, tuple[str, str]]:
 
 def _inferred(options: Mapping[str, Any], given: list[str]) -> str:
     """Return the kind that rows have, as far as what holds them says it; labels are checked when they are read."""
-    rows, named = options["y_true"], {"outcome", "prediction"} & {*given}
-    if isinstance(rows, OutcomeTable) or named:
+    rows, prediction = options["data"], options["prediction"]
+    if isinstance(rows, OutcomeTable):
         return "amount"
-    several = are_classes(rows, options["y_proba"])
-    return "classes" if several or {"scores", "classes"} & {*given} else "event"
+    several = are_classes(rows, prediction) or _are_columns(prediction)
+    return "classes" if several or "classes" in given else "event"
+
+
+def _are_columns(prediction: Any) -> bool:
+    """Whether predictions are named as several columns: by a pattern, or one by one."""
+    if isinstance(prediction, str):
+        return any(mark in prediction for mark in "*?[")
+    return isinstance(prediction, list | tuple) and bool(prediction) and isinstance(prediction[0], str)
 
 
 def _differs(value: Any, default: Any) -> bool:

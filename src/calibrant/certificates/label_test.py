@@ -86,7 +86,7 @@ def label_result(
         assumptions=assumptions,
         references=references,
         n_clusters=sampling.n_units,
-        max_rows_per_cluster=sampling.max_rows_per_cluster,
+        cluster_cap=sampling.cluster_cap,
     )
 
 

@@ -42,7 +42,7 @@ def conclude_side(
     confidence_level: float,
 ) -> Side:
     """Say what the bounds of a side, 1 for predictions that are too low or -1, are, and what they rely on."""
-    low, high = table.outcome_limits
+    low, high = table.limits
     near = high if side == 1 else low
     method, words, sure = bounds.method, _WORDS[side], f"{confidence(confidence_level)} confidence"
     # Betting needs the limit of outcomes on the side of the bound alone, and of outcomes that are not negative the

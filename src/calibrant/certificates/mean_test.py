@@ -130,7 +130,7 @@ def _of_clusters(table: OutcomeTable, factor: int, n_rotations: int, random_stat
 
 def _tail_factor(table: OutcomeTable) -> int:
     """How many times the largest residual what was not seen may be."""
-    rows, (low, high) = table.rows, table.outcome_limits
+    rows, (low, high) = table.rows, table.limits
     if low is not None and high is not None:
         more, fewer = table.total_of(high) - rows.expected, rows.expected - table.total_of(low)
         residual, *reaches, _ = by_draw(rows.cluster, rows.residual, more, fewer)
@@ -146,7 +146,7 @@ def _unseen(table: OutcomeTable, factor: int) -> tuple[float, float]:
     Of rows that weigh the same the largest has been seen. Of others a large outcome may be missing where weights are
     large, or a small one: what one row shows may happen in each.
     """
-    rows, (low, high) = table.rows, table.outcome_limits
+    rows, (low, high) = table.rows, table.limits
     if not factor or table.weighting != "sample_weight":
         return factor * float(rows.residual.max()), 0.0
     each = rows.outcome / rows.weight

@@ -225,7 +225,7 @@ class AmountPart(DrawnPart):
         else:
             bound = _asymptotic(table, self.draws[side], reach, delta)
         # Relative to a total that cannot be negative, nothing can exceed all of it.
-        positive = table.outcome_limits[0] == 0.0 and table.score[0] >= 0.0
+        positive = table.limits[0] == 0.0 and table.score[0] >= 0.0
         whole = 1.0 if table.relative_to == _WHOLE[side] and positive else math.inf
         if table.relative_to == "exposure":  # per row that was drawn by chance: no mean is further off than outcomes
             whole = _known_reach(table) or math.inf
@@ -273,9 +273,9 @@ def _draws(table: OutcomeTable) -> DrawnRows:
 def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) -> float:
     """Return the limit in the unit of weights."""
     check_between("cluster_limit", limit, 0.0, LARGEST, remedy="pass the largest total that a cluster can have")
-    if draws.cluster is None or table.outcome_limits[0] != 0.0:
-        expected = "`cluster_limit` with `clusters` and outcomes of at least 0"
-        value = "no clusters" if draws.cluster is None else f"`outcome_limits` {table.outcome_limits}"
+    if draws.cluster is None or table.limits[0] != 0.0:
+        expected = "`cluster_limit` with `cluster` and outcomes of at least 0"
+        value = "no clusters" if draws.cluster is None else f"`limits` {table.limits}"
         raise ArgumentError(expected, value, "leave it out")
     unit = table.rows.unit_weight
     if (largest := unit * float(draws.total(table.rows.outcome).max())) > limit * (1.0 + _ROUNDING):
@@ -286,7 +286,7 @@ def _check_cluster_limit(table: OutcomeTable, draws: DrawnRows, limit: float) ->
 
 def _known_reach(table: OutcomeTable) -> float | None:
     """How far outcomes can be from predictions, where nothing that says so is read off rows drawn by chance."""
-    inside = table.outcome_limits == (0.0, 1.0) and table.score[0] >= 0.0 and table.score[-1] <= 1.0
+    inside = table.limits == (0.0, 1.0) and table.score[0] >= 0.0 and table.score[-1] <= 1.0
     return 1.0 if inside and table.rows.chances is not None else None
 
 
@@ -294,7 +294,7 @@ def _reaches(
     table: OutcomeTable, draws: DrawnRows, cluster_limit: float | None, drawn: IntArray
 ) -> tuple[dict[int, Reach], dict[_End, int]]:
     """Limits of what a draw can bring to each side, and the draw at which each was read off, in a random order."""
-    rows, (low, high) = table.rows, table.outcome_limits
+    rows, (low, high) = table.rows, table.limits
     expected, weight, known = rows.expected, np.broadcast_to(1.0, len(rows)), None
     least_unit = most_unit = rows.unit
     ends: dict[_End, int] = {}
@@ -347,7 +347,7 @@ def _asymptotic(table: OutcomeTable, draws: DrawnRows, reach: Reach, delta: floa
         events = int(np.count_nonzero((sums > 0.0) & (totals != 0.0)))
         if events < _LEAST_EVENTS:
             few = f"only {events} outcomes are above the predictions, and without a cap it takes {_LEAST_EVENTS}."
-            return Upper(math.inf, "none", f"{few} Pass the largest outcome that there can be, outcome_limits=(0, M).")
+            return Upper(math.inf, "none", f"{few} Pass the largest outcome that there can be, limits=(0, M).")
         # So many times the outcome less what is predicted for it, or of negative predictions the residual as often.
         end = float((sums + (_TAIL_FACTOR - 1.0) * np.maximum(totals, sums)).max())
         note = (

@@ -53,7 +53,7 @@ def _need_for_drawn(question: Question) -> None:
     refused = {
         "costs": (question.costs, estimates.format("expected_cost")),
         "target_error": (question.target_error, estimates.format("cost_curve")),
-        "max_rows_per_cluster": (question.max_rows_per_cluster, clusters),
+        "cluster_cap": (question.cluster_cap, clusters),
         "guarantee": (question.unseen or None, clusters),
     }
     for name, (asked, remedy) in refused.items():

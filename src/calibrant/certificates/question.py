@@ -29,7 +29,7 @@ class Question:
     direction: parameters.Direction = "either"
     costs: Mapping[str, float] | Sequence[float] | NumberArray | None = None
     target_error: float | Sequence[float] | None = None
-    max_rows_per_cluster: int | None = None
+    cluster_cap: int | None = None
     guarantee: Guarantee = "ordinary"
     n_folds: int = 5
     n_simulations: int = 999
@@ -107,6 +107,6 @@ def need_cluster_method(method: str, allowed: tuple[str, ...] = _CLUSTER_METHODS
     """Raise an `ArgumentError` if clusters are given to a method that needs independent rows."""
     if method not in allowed:
         listed = " or ".join(repr(name) for name in allowed)
-        expected = f"`method` {listed} with `clusters`"
-        remedy = "leave out `method`, or keep one row of each cluster and leave out `clusters`"
+        expected = f"`method` {listed} with `cluster`"
+        remedy = "leave out `method`, or keep one row of each cluster and leave out `cluster`"
         raise ArgumentError(expected, f"method {method!r}, which holds only for independent rows", remedy)

@@ -190,7 +190,7 @@ class CalibrationTest(OfRows):
         Simulations of labels or counts, or of clusters; None without simulation.
     assumptions, references : tuple of str
         What must hold, and keys of `calibrant.references`.
-    n_clusters, max_rows_per_cluster : int and float, or None
+    n_clusters, cluster_cap : int and float, or None
         Clusters, if rows were clustered, and rows that each counts at most.
     smallest, p_values : str, and dict of str to float, optional
         Of classes: p-value of each statistic by itself, for diagnosis, and which is the smallest.
@@ -233,7 +233,7 @@ class CalibrationTest(OfRows):
     assumptions: tuple[str, ...]
     references: tuple[str, ...]
     n_clusters: int | None = None
-    max_rows_per_cluster: Count | None = None
+    cluster_cap: Count | None = None
     smallest: str | None = None
     p_values: dict[str, float] | None = None
     n_tested: int | None = None
@@ -332,6 +332,6 @@ def conclude(
         direction=question.direction,
         confidence_level=question.confidence_level,
         n_clusters=sampling.n_units,
-        max_rows_per_cluster=sampling.max_rows_per_cluster,
+        cluster_cap=sampling.cluster_cap,
         **fields,
     )

@@ -360,7 +360,7 @@ def _claim(judged: Judged, upper: FloatArray, bound: float, question: Question) 
         others = f" and {rows(len(without) - 1)} more" if len(without) > 1 else ""
         return (
             f"No limit is stated of {which}: of {visible(without[0])}{others} there is none. Pass the largest outcome "
-            "that there can be, outcome_limits=(0, M)."
+            "that there can be, limits=(0, M)."
         )
     most = f"{write_upper(bound, tolerance, write=writer(judged.unit))}{in_unit(judged.unit)}"
     return (

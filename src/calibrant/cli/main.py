@@ -23,15 +23,10 @@ from calibrant.keywords import meant
 from calibrant.printable import visible
 from calibrant.version import __version__
 
-# Of commands for one column of scores; `audit` has that option.
-_OF_SEVERAL = (
-    "No such option: --scores. Several classes are for `audit`, and in Python MulticlassAutoCalibrator recalibrates "
-    "them; this command takes one class against the rest, as --score and, where there are labels, --pos-label."
-)
 _UsageError: Any = typer.BadParameter.__base__  # which Typer itself does not show
 # Names of parameters by heading; all others are the method, or, if they are written, output.
 _HEADINGS = {
-    "Data": "files documents model query database label score scores outcome prediction exposure time id block by "
+    "Data": "files documents model query database outcome prediction kind exposure time id block by "
     "grade weight count pos_label missing again",
     "Method": "",
     "Output": "state column title note author about checklist details as_json json_curves help",
@@ -94,10 +89,7 @@ def _shown_safely() -> Iterator[None]:
         if hasattr(error, "option_name") and error.ctx is not None:  # perhaps there is none of that name
             known = [option[2:].replace("-", "_") for one in error.ctx.command.params for option in one.opts]
             right = meant(error.option_name[2:].replace("-", "_"), known)
-            means = error.option_name in ("--outcome", "--prediction")  # which are no labels
-            error.possibilities = ["--" + name.replace("_", "-") for name in right * (not means)]
-            if error.option_name == "--scores":
-                error.message, error.possibilities = _OF_SEVERAL, None
+            error.possibilities = ["--" + name.replace("_", "-") for name in right]
         raise
 
 

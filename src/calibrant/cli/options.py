@@ -28,7 +28,7 @@ _OUTPUT = ("files", "query", "database", "details", "as_json", "json_curves", "r
 # What stands for a function of Python.
 COMMANDS = {
     "calibrant.audit": "calibrant audit",
-    "calibrant.AutoMeanCalibrator": "calibrant recalibrate FILE --outcome z --prediction f",
+    "calibrant.AutoMeanCalibrator": "calibrant recalibrate FILE --kind amount --outcome z --prediction f",
     "calibrant.compare": "calibrant compare",
     "calibrant.plan": "calibrant plan",
     "calibrant.selective": "calibrant selective",
@@ -38,10 +38,11 @@ _OPTIONS = {
     "costs": ("cost_fp", "cost_fn"),
     "false_negative_cost": ("cost_fn",),
     "false_positive_cost": ("cost_fp",),
-    "kind": ("outcome", "prediction"),  # of amounts, which no message names otherwise
-    "outcome_limits": ("floor", "cap"),
+    "limits": ("floor", "cap"),
     "sample_weight": ("weight",),
-    "scores": ("score",),
+    "score": ("prediction",),
+    "y_true": ("outcome",),
+    "y_proba": ("prediction",),
 }
 
 _COMPUTED = 0.9  # share of the job until a result is there that a report shows
@@ -181,13 +182,10 @@ def need_only(function: Callable[..., Any], context: typer.Context, *further: st
     taken = {*inspect.signature(function).parameters, *_OUTPUT, *further} - {without}
     for param in context.command.params:
         if param.name not in taken and context.params[param.name or ""] not in (param.default, None, ()):
-            means = "outcome" in inspect.signature(function).parameters
-            other = "" if means else ", or name --outcome and --prediction"
-            if means and param.name == "score":
-                other = ", and name the column of predicted means as --prediction"
-            remedy = f"leave {param.opts[0]} out{other}"
-            actual = f"{param.opts[0]} {'with' if means else 'without'} --outcome"
-            raise ArgumentError("options for one kind of outcome", actual, remedy)
+            actual = f"{param.opts[0]} with --kind {context.params['kind']}"
+            raise ArgumentError(
+                "options for one kind of outcome", actual, f"leave {param.opts[0]} out, or change --kind"
+            )
 
 
 def source_of(context: typer.Context) -> Any:

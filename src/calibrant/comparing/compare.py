@@ -56,13 +56,12 @@ _LIMITATIONS = (
 
 
 def compare(
-    y_true: Any,
-    y_proba: Any = None,
+    data: Any,
+    prediction: Any = None,
     *,
-    label: str | None = None,
-    scores: Sequence[str] | None = None,
+    outcome: Any = None,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
-    clusters: Clusters | str | Sequence[str] | None = None,
+    cluster: Clusters | str | Sequence[str] | None = None,
     guarantee: Guarantee = "ordinary",
     confidence_level: float = 0.95,
     count: npt.ArrayLike | str | None = None,
@@ -77,17 +76,17 @@ def compare(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,), dataframe, path or Query
-        Labels of both classes; or, with `label` and `scores`, a dataframe of any library, a file, a pattern, a folder,
-        a list of files, or a `calibrant.Query`.
-    y_proba : mapping of str to array-like of shape (n,), or dataframe in memory
-        Predicted probabilities of the positive class, in [0, 1], of two to ten models by name.
-    label, scores : str and sequence of str, optional
-        Names of columns, where the first argument has columns.
+    data : array-like of shape (n,), dataframe, path or Query
+        Labels of both classes; or, with `outcome`, a dataframe of any library, a file, a pattern, a folder, a list of
+        files, or a `calibrant.Query`.
+    prediction : mapping of str to array-like of shape (n,), dataframe in memory, or sequence of str
+        Predicted probabilities of the positive class, in [0, 1], of two to ten models by name; or their columns.
+    outcome : str, optional
+        The column of labels, where `data` has columns.
     costs : (float, float) or mapping, optional
         Cost of a false positive and of a false negative, as a pair or as
         ``{"false_positive": a, "false_negative": b}``; asks for expected cost and net benefit.
-    clusters : sequence of length n, optional
+    cluster : sequence of length n, optional
         Cluster of each row, or names of columns. Rows of one may then depend on each other; all rows count alike.
     guarantee : {"ordinary", "unseen rows", "unseen clusters"}
         Whether intervals also allow for rows of a kind that none of these shows, or with clusters for such clusters,
@@ -134,9 +133,9 @@ def compare(
     """
     given = dict(locals())
     question = Question(confidence_level=confidence_level, costs=costs)
-    unseen = allows_unseen(guarantee, clustered=clusters is not None)
-    roles: dict[str, Any] = {"clusters": clusters, "count": count, "pos_label": pos_label, "missing": missing}
-    rows = compared_rows(y_true, y_proba, label, scores, costs=costs, unseen=unseen, **roles)
+    unseen = allows_unseen(guarantee, clustered=cluster is not None)
+    roles: dict[str, Any] = {"cluster": cluster, "count": count, "pos_label": pos_label, "missing": missing}
+    rows = compared_rows(data, prediction, outcome, costs=costs, unseen=unseen, **roles)
     pooled, own = np.concatenate(list(rows.scores.values())), question.threshold
     pooled = pooled[score_order(pooled)]
     thresholds = spread_thresholds(pooled, np.ones(len(pooled)), _THRESHOLDS, *(() if own is None else (own,)))

@@ -92,34 +92,39 @@ def allows_unseen(guarantee: str, *, clustered: bool) -> bool:
 
 
 def compared_rows(
-    y_true: Any, y_proba: Any, label: Any = None, scores: Any = None, *, costs: Any = None, unseen: bool, **roles: Any
+    data: Any, prediction: Any, outcome: Any = None, *, costs: Any = None, unseen: bool, **roles: Any
 ) -> ComparedRows:
     """Return the rows that the arguments of `calibrant.compare` stand for."""
-    if label is not None and isinstance(scores, str):
-        raise ArgumentError("the names of several columns of scores", repr(scores), "pass scores=['old', 'new']")
+    if isinstance(prediction, str):
+        raise ArgumentError(
+            "the names of several columns of predictions", repr(prediction), "pass prediction=['old', 'new']"
+        )
     arrays = None
-    source, schema, columns = columns_by_role(MODELS, y_true, y_proba, label, scores, **roles)
+    source, schema, columns = columns_by_role(MODELS, data, prediction, outcome, **roles)
     if schema is not None:
         _need_several(schema.predictions)
         with subtask(READ), rows_of(source, schema) as opened:
             arrays = opened.arrays()
-        y_true, y_proba = arrays.label, arrays.scores
-    if hasattr(y_proba, "columns"):
+        source, prediction = arrays.label, arrays.scores
+    if hasattr(prediction, "columns"):
         import narwhals as nw
 
-        if isinstance(nw.from_native(y_proba, pass_through=True), nw.DataFrame):
-            y_proba = {name: y_proba[name] for name in y_proba.columns}
-    if not isinstance(y_proba, Mapping):
-        actual = "labels alone" if y_proba is None else f"a {type(y_proba).__name__}"
+        if isinstance(nw.from_native(prediction, pass_through=True), nw.DataFrame):
+            prediction = {name: prediction[name] for name in prediction.columns}
+    if not isinstance(prediction, Mapping):
+        actual = "labels alone" if prediction is None else f"a {type(prediction).__name__}"
         raise ArgumentError(
-            "the scores of the models by name", actual, "pass {'old': p, 'new': q}, or with a table label= and scores="
+            "the scores of the models by name",
+            actual,
+            "pass {'old': p, 'new': q}, or with a table outcome= and prediction=",
         )
-    _need_several([str(name) for name in y_proba])
-    if isinstance(y_true, ScoreTable):
-        TableRows(y_true).arrays()
+    _need_several([str(name) for name in prediction])
+    if isinstance(source, ScoreTable):
+        TableRows(source).arrays()
     if arrays is None:
-        first, models = next(iter(y_proba.values())), dict(y_proba)
-        arrays = ArrayRows(y_true, first, **columns | {"by": {}}, pos_label=roles.get("pos_label"), scores=models)
+        columns["clusters"] = columns.pop("cluster")
+        first, models = next(iter(prediction.values())), dict(prediction)
+        arrays = ArrayRows(source, first, **columns | {"by": {}}, pos_label=roles.get("pos_label"), scores=models)
         arrays = arrays.without_gaps() if roles.get("missing") == "drop" else arrays
     cleaned = {}
     for name, score in arrays.scores.items():
@@ -156,7 +161,7 @@ def _need_several(names: Sequence[str]) -> None:
     if len(names) < 2:
         remedy = (
             "name two columns of one table, where both predict the same outcome: join two files by their key; to judge "
-            "one model alone use calibrant.audit"
+            "one model alone use `calibrant.audit`"
         )
         raise ArgumentError("at least two models", "one" if names else "none", remedy)
     twice = [name for i, name in enumerate(names) if name in names[:i]]

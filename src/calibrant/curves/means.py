@@ -19,7 +19,7 @@ from calibrant.table.pooling import FloatArray, NumberArray, number_values
 from calibrant.table.score_table import Scores, Weights
 
 # What is drawn needs no limits of outcomes.
-_table = partial(as_outcome_table, outcome_limits=(None, None), relative_to="exposure")
+_table = partial(as_outcome_table, limits=(None, None), relative_to="exposure")
 
 
 @dataclass(frozen=True, eq=False)

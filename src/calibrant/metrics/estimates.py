@@ -366,7 +366,7 @@ def calibration_in_the_large(
     y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
-    clusters: Clusters | None = None,
+    cluster: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
     sample_weight: Weights = None,
     count: Weights = None,
@@ -380,7 +380,7 @@ def calibration_in_the_large(
         Labels, scores (or one `ScoreTable`) and weights, as in `brier_score`. Intervals need rows or a `count`.
     confidence_level : float
         Confidence of the interval, in (0, 1).
-    clusters : sequence of length n, optional
+    cluster : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
     guarantee : {"ordinary", "unseen clusters"}
         With clusters: whether limits also allow for clusters of a kind that none of these shows.
@@ -421,7 +421,7 @@ def calibration_in_the_large(
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
     (-0.1, -0.163, -0.025)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
+    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label)
     return difference_of(rows)
 
 
@@ -430,7 +430,7 @@ def observed_expected_ratio(
     y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
-    clusters: Clusters | None = None,
+    cluster: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
     sample_weight: Weights = None,
     count: Weights = None,
@@ -440,7 +440,7 @@ def observed_expected_ratio(
 
     Parameters
     ----------
-    y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label
+    y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label
         As in `calibration_in_the_large`.
 
     Returns
@@ -466,7 +466,7 @@ def observed_expected_ratio(
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
     (1.5, 0.31, 4.371)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
+    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label)
     return ratio_of(rows)
 
 

@@ -134,7 +134,7 @@ class ClusterHeterogeneity(Result):
     --------
     >>> from calibrant import audit
     >>> y, p = [0, 0, 0, 1] * 60 + [0, 1] * 60, [0.1, 0.2, 0.3, 0.4] * 90
-    >>> found = audit(y, p, clusters=[f"hospital {i // 60}" for i in range(360)]).heterogeneity
+    >>> found = audit(y, p, cluster=[f"hospital {i // 60}" for i in range(360)]).heterogeneity
     >>> print(found.observed_expected.cluster[-1], found.observed_expected.value[-1].round(2))
     hospital 5 2.0
     """
@@ -148,7 +148,7 @@ class ClusterHeterogeneity(Result):
 def cluster_heterogeneity(
     y_true: Labels,
     y_proba: Scores,
-    clusters: Clusters,
+    cluster: Clusters,
     *,
     confidence_level: float = 0.95,
     count: Weights = None,
@@ -160,7 +160,7 @@ def cluster_heterogeneity(
     ----------
     y_true, y_proba, count, pos_label
         Labels of both classes, scores, and how many equal rows each row stands for. A cell of a table has no cluster.
-    clusters : sequence of length n
+    cluster : sequence of length n
         The cluster of each row.
     confidence_level : float
         Confidence of each interval by itself, in (0, 1).
@@ -210,7 +210,7 @@ def cluster_heterogeneity(
     >>> round(found.mean.value, 1), [round(end, 1) for end in found.prediction]
     (1.3, [0.5, 3.1])
     """
-    rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
+    rows = cluster_rows(y_true, y_proba, cluster, count=count, pos_label=pos_label)
     return heterogeneity_of(rows, confidence_level)
 
 

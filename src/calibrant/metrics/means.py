@@ -25,7 +25,7 @@ from calibrant.table.score_table import Scores, Weights
 Deviance = Literal["squared", "poisson", "gamma"]
 
 # Measures of the rows at hand need no limits of outcomes.
-_table = partial(as_outcome_table, outcome_limits=(None, None), relative_to="exposure")
+_table = partial(as_outcome_table, limits=(None, None), relative_to="exposure")
 
 
 def mean_calibration_error(
@@ -110,7 +110,7 @@ def mean_bias(
     *,
     exposure: Weights = None,
     sample_weight: Weights = None,
-    clusters: Clusters | None = None,
+    cluster: Clusters | None = None,
     confidence_level: float = 0.95,
 ) -> MeanBias:
     """Compare observed and predicted means over all rows.
@@ -119,7 +119,7 @@ def mean_bias(
     ----------
     y_true, y_pred, exposure, sample_weight
         As in `mean_calibration_error`.
-    clusters : sequence of length n, optional
+    cluster : sequence of length n, optional
         The cluster of each row, such as the customer of a policy. Rows of one cluster may depend on each other.
     confidence_level : float
         Confidence of each interval, in (0, 1).
@@ -149,7 +149,7 @@ def mean_bias(
     (0.8, 1.25)
     """
     check_between("confidence_level", confidence_level, 0.0, 1.0)
-    table = _table(y_true, y_pred, exposure=exposure, sample_weight=sample_weight, clusters=clusters)
+    table = _table(y_true, y_pred, exposure=exposure, sample_weight=sample_weight, cluster=cluster)
     rows = table.rows
     method = "asymptotic" if rows.cluster is None else "cluster jackknife"
     sums = by_draw(rows.cluster, rows.outcome, rows.expected, rows.weight, table.caps)

@@ -108,7 +108,7 @@ def roc_auc_interval(
     y_proba: Scores = None,
     *,
     confidence_level: float = 0.95,
-    clusters: Clusters | None = None,
+    cluster: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
     sample_weight: Weights = None,
     count: Weights = None,
@@ -122,7 +122,7 @@ def roc_auc_interval(
         As in `roc_auc`.
     confidence_level : float
         Confidence of the interval, in (0, 1).
-    clusters : sequence of length n, optional
+    cluster : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
     guarantee : {"ordinary", "unseen clusters"}
         With clusters: whether limits also allow for clusters of a kind that none of these shows.
@@ -164,7 +164,7 @@ def roc_auc_interval(
     >>> round(result.value, 4), round(result.standard_error, 4)
     (0.8889, 0.1571)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
+    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label)
     return area_of(rows)
 
 

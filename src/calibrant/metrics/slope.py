@@ -85,7 +85,7 @@ def calibration_slope(
     *,
     clip: float | None = None,
     confidence_level: float = 0.95,
-    clusters: Clusters | None = None,
+    cluster: Clusters | None = None,
     guarantee: Guarantee = "ordinary",
     sample_weight: Weights = None,
     count: Weights = None,
@@ -102,7 +102,7 @@ def calibration_slope(
         log-odds are infinite: 0 to half of the smallest score above 0, and 1 as far from the largest one below 1.
     confidence_level : float
         Confidence of each interval by itself, in (0, 1).
-    clusters : sequence of length n, optional
+    cluster : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
     guarantee : {"ordinary", "unseen clusters"}
         With clusters: whether limits also allow for clusters of a kind that none of these shows.
@@ -147,7 +147,7 @@ def calibration_slope(
     >>> round(result.intercept, 4), round(result.slope, 4)
     (-0.5493, 0.25)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, clusters, guarantee, sample_weight, count, pos_label)
+    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label)
     return slope_of(rows, clip)
 
 

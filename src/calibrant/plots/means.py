@@ -105,7 +105,7 @@ class MeanReliabilityDisplay(ReliabilityDisplay):
         name, ax, **keywords
             As in `plot`.
         """
-        limits: Any = {"outcome_limits": (None, None), "relative_to": "exposure"}
+        limits: Any = {"limits": (None, None), "relative_to": "exposure"}
         table = as_outcome_table(y_true, y_pred, exposure=exposure, sample_weight=sample_weight, **limits)
         points = binned_means(table, n_bins=n_bins, confidence_level=confidence_level)
         return cls(points, line=isotonic_means(table), scale=scale, name=name).plot(ax, **keywords)

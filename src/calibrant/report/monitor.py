@@ -145,7 +145,7 @@ def _repair(departure: Departure | None, settings: Settings) -> str | None:
     """Return the line of Python that fits the repair."""
     if departure is None or departure.repair == "none":
         return None
-    return repair(departure.repair, departure.row, {"clusters": "block" if settings.blocks else None}).python
+    return repair(departure.repair, departure.row, {"cluster": "block" if settings.blocks else None}).python
 
 
 def _guaranteed(state: MonitorState, settings: Settings) -> list[tuple[str, str]]:

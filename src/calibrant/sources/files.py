@@ -37,8 +37,8 @@ _TYPES = {"time": "DOUBLE", "id": "BIGINT", "block": "VARCHAR"}  # of further co
 def read_table(
     path: PathSpec | Query,
     *,
-    label: str,
-    score: str,
+    outcome: str,
+    prediction: str,
     weight: str | None = None,
     count: str | None = None,
     pos_label: Any = None,
@@ -54,9 +54,9 @@ def read_table(
         together: a list; a folder, of which all Parquet files are meant; or a pattern with ``*``, ``?``, ``[...]`` and
         ``**`` (any number of folders), such as ``"part-*.csv"``. Patterns and folders pass over names that begin with a
         dot or an underscore, as Spark does.
-    label : str
+    outcome : str
         Column of outcomes: 0 and 1, true and false, -1 and 1, or anything with `pos_label`.
-    score : str
+    prediction : str
         Column of predicted probabilities.
     weight, count : str, optional
         Column of weights, of which only the ratios matter; or of whole numbers, if rows stand for so many equal ones.
@@ -89,10 +89,10 @@ def read_table(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "scores.csv"
     ...     _ = file.write_text("outcome,p\n0,0.2\n1,0.7\n0,0.7\n")
-    ...     read_table(file, label="outcome", score="p")
+    ...     read_table(file, outcome="outcome", prediction="p")
     ScoreTable(2 distinct scores, n=3, positives=1)
     """
-    schema = Schema(label, score, weight, pos_label, count=count, missing=missing)
+    schema = Schema(outcome, prediction, weight, pos_label, count=count, missing=missing)
     with open_source(path, schema.names) as source:
         return FileRows(source, schema).table()
 

@@ -158,7 +158,7 @@ def _opened(frame: Any, schema: Schema) -> nw.DataFrame[Any] | nw.LazyFrame[Any]
     """Return a frame that narwhals reads and that has each of the columns once."""
     opened = as_frame(frame)
     there = names_of_frame(opened)
-    for what, name in (("label", schema.outcome), ("score", schema.prediction), ("weight", schema.weighting)):
+    for what, name in (("outcome", schema.outcome), ("prediction", schema.prediction), ("weight", schema.weighting)):
         if not isinstance(name, Hashable) or (name is None and what != "weight"):
             raise ArgumentError(f"`{what}` to name a column", repr(name), f"choose among {', '.join(map(str, there))}")
     for name in schema.names:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from os import PathLike
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -47,13 +48,10 @@ class Given(NamedTuple):
 def columns_by_role(
     call: Call,
     data: Any,
-    second: Any,
-    outcome: Any,
     prediction: Any,
+    outcome: Any,
     *,
-    weight: Any = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
+    cluster: Any = None,
     by: Any = None,
     smallest_chance: float | None = None,
     missing: str = "raise",
@@ -61,33 +59,42 @@ def columns_by_role(
     pos_label: Any = None,
     **single: Any,
 ) -> Given:
-    """Return the columns that the arguments of a verb stand for: of `data` by name, or arrays, `second` the next.
+    """Return the columns that the arguments of a verb stand for: of `data` if there is an `outcome`, else arrays.
 
-    Columns may be given as values beside the names of others. `single` may have a count, a chance and an exposure.
+    Columns may be given as values beside the names of others. `single` may have a weight, a count, a chance and an
+    exposure.
     """
     check_choice("missing", missing, ("raise", "drop"))
-    arrays = {call.second: second} | ({} if weight is None else {"sample_weight": sample_weight})
-    single = {"weight": weight if sample_weight is None else sample_weight, **single}
+    single = {"weight": None, **single}
     kinds = {role: single.get(role) for role in ("weight", "count", "chance")}
     rules.need_one_kind(**kinds, smallest_chance=smallest_chance)
-    named = {call.outcome: outcome, call.prediction: prediction}
-    further = {role: value for role, value in single.items() if isinstance(value, str)}
-    given = [name for name, value in {**named, **further, **arrays}.items() if value is not None]
-    if not any(name in given for name in (*named, *further)):
-        return Given(data, None, single | {"clusters": clusters, "by": None if by is None else columns_of_arrays(by)})
-    if any(name in given for name in arrays) or not all(name in given for name in named):
-        listed_names = " and ".join(f"`{name}`" for name in named)
-        expected = f"the names of both columns, {listed_names}, and no arrays of the same"
-        raise ArgumentError(expected, " and ".join(given), f"pass {call.example}")
+    named = {"outcome": outcome, "prediction": prediction if outcome is not None or _is_name(prediction) else None}
+    named |= {role: value for role, value in single.items() if isinstance(value, str)}
+    asked = [name for name, value in named.items() if value is not None]
+    if not asked:
+        return Given(data, None, single | {"cluster": cluster, "by": None if by is None else columns_of_arrays(by)})
+    remedy = f"pass {call.example}"
+    if outcome is None or prediction is None:
+        raise ArgumentError("the names of both columns, `outcome` and `prediction`", " and ".join(asked), remedy)
+    if _is_column(data) or (call is CLASSES and not _is_name(prediction)):
+        expected = "a table beside the names of its columns, or arrays and no `outcome`"
+        raise ArgumentError(expected, f"a {type(data).__name__} and outcome", remedy)
     mixed = MixedColumns(data)
-    columns: dict[str, Any] = {"outcome": mixed.name(call.outcome, outcome)}
+    columns: dict[str, Any] = {"outcome": mixed.name("outcome", outcome)}
     if call is MODELS:
-        columns["predictions"] = tuple(mixed.names("score", prediction))
+        columns["predictions"] = tuple(mixed.names("prediction", prediction))
         columns["prediction"] = next(iter(columns["predictions"]), None)
-    else:  # of classes a pattern, or names, see `Schema.matching`
-        columns["prediction"] = prediction if call is CLASSES else mixed.name(call.prediction, prediction)
+    elif call is CLASSES:  # a pattern, or names, see `Schema.matching`
+        columns["prediction"] = prediction
+    else:
+        several = _is_name(prediction) and not isinstance(prediction, str)
+        names = mixed.names("prediction", prediction) if several else [mixed.name("prediction", prediction)]
+        if len(names) > 1:
+            remedy = "name one of them; of several classes pass `kind='classes'`"
+            raise ArgumentError("`prediction` to name one column", " and ".join(map(repr, names)), remedy)
+        columns["prediction"] = names[0]
     columns |= {role: mixed.name(role, value) for role, value in single.items()}
-    columns["cluster"] = tuple(mixed.names("cluster", clusters))
+    columns["cluster"] = tuple(mixed.names("cluster", cluster))
     segments = {} if by is None else columns_of(by)
     if call is EVENTS:
         check_names(list(segments), columns["outcome"], columns["prediction"])
@@ -191,6 +198,17 @@ class MixedColumns:
         return not set(texts) & set(known) and isinstance(frame, nw.DataFrame) and len(frame) == len(texts)
 
 
+def _is_name(value: Any) -> bool:
+    """Whether predictions are named: by one column, by a pattern, or by a list of columns."""
+    return isinstance(value, str) or (isinstance(value, list | tuple) and bool(value) and isinstance(value[0], str))
+
+
+def _is_column(data: Any) -> bool:
+    """Whether what should be a table, or paths, is one column of values."""
+    first = next(iter(data), "") if isinstance(data, list | tuple) else ""
+    return not isinstance(first, str | PathLike) or len(getattr(data, "shape", ())) == 1
+
+
 def is_values(value: Any) -> bool:
     """Whether an argument is a column itself, not the name of one."""
     named = isinstance(value, str | bytes | tuple | Mapping)
@@ -283,23 +301,24 @@ class AuditedRows(NamedTuple):
 
 
 @contextmanager
-def given_rows(y_true: Any, y_proba: Any, *, label: str | None, score: str | None, **given: Any) -> Iterator[Rows]:
+def given_rows(data: Any, prediction: Any, *, outcome: Any = None, **given: Any) -> Iterator[Rows]:
     """Open the rows that the arguments of `calibrant.audit` stand for.
 
     Others are those of `columns_by_role`: scores are within `limits`; `by` makes segments, or holds rating grades.
     """
-    source, schema, columns = columns_by_role(EVENTS, y_true, y_proba, label, score, **given)
+    source, schema, columns = columns_by_role(EVENTS, data, prediction, outcome, **given)
     if schema is not None:
         with rows_of(source, schema) as opened:
             yield opened
-    elif isinstance(y_true, ScoreTable) or y_proba is None:
+    elif isinstance(source, ScoreTable) or prediction is None:
         if columns.get("chance") is not None:
             raise ArgumentError("rows, one by one, with `chance`", "a ScoreTable", "pass the rows")
         weights = {"sample_weight": columns["weight"], "count": columns.get("count")}
-        yield TableRows(as_table(y_true, y_proba, **weights, pos_label=given.get("pos_label")))
+        yield TableRows(as_table(source, prediction, **weights, pos_label=given.get("pos_label")))
     else:
         further = {name: given[name] for name in ("pos_label", "limits", "smallest_chance") if name in given}
-        rows = ArrayRows(y_true, y_proba, **columns | {"by": columns["by"] or {}}, **further)
+        columns |= {"by": columns["by"] or {}, "clusters": columns.pop("cluster")}
+        rows = ArrayRows(source, prediction, **columns, **further)
         yield rows.without_gaps() if given.get("missing") == "drop" else rows
 
 
@@ -334,11 +353,11 @@ def audited_rows(rows: Rows, *, grouped: bool) -> AuditedRows:
 
 
 # Kind -> options that say what rows are.
-_OF_ALL = ("sample_weight", "count", "chance", "clusters", "missing", "by")
+_OF_ALL = ("outcome", "weight", "count", "chance", "cluster", "missing", "by")
 _OF_ROWS = {
-    "event": ("label", "score", "pos_label", "weight", "smallest_chance", *_OF_ALL),
-    "classes": ("label", "scores", "classes", "weight", *_OF_ALL),
-    "amount": ("outcome", "prediction", "exposure", "outcome_limits", "relative_to", "smallest_chance", *_OF_ALL),
+    "event": ("pos_label", "smallest_chance", *_OF_ALL),
+    "classes": ("classes", *_OF_ALL),
+    "amount": ("exposure", "limits", "relative_to", "smallest_chance", *_OF_ALL),
 }
 
 
@@ -349,14 +368,14 @@ def row_options(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
 
 def segment_totals(kind: str, request: Request, given: Mapping[str, Any]) -> SegmentTotals:
     """Add up rows by segment, however they were handed over, by the options of a verb of which a kind takes its own."""
-    columns, rows = row_options(kind, given), (given["y_true"], given["y_proba"])
+    columns, rows = row_options(kind, given), (given["data"], given["prediction"])
     if kind == "classes":
         return segments_of_classes(class_scores_of(*rows, **columns), request, given.get("smallest_chance"))
     if kind == "amount":
         table = given_outcomes(*rows, **columns)
         return replace(segments_of_outcomes(table, request), left_out=table.rows.left_out)
     with given_rows(*rows, **columns) as opened:
-        segments = segments_of(opened, request, given["clusters"], given["count"])
+        segments = segments_of(opened, request, given["cluster"], given["count"])
         return replace(segments, repeated=opened.repeated, left_out=opened.intake.left_out)
 
 
@@ -379,31 +398,31 @@ def segments_of(rows: Rows, request: Request, *further: Any) -> SegmentTotals:
 
 
 def given_outcomes(
-    y_true: Any,
-    y_pred: Any = None,
+    data: Any,
+    prediction: Any = None,
     *,
-    outcome_limits: Limits = ANY_OUTCOME,
+    outcome: Any = None,
+    limits: Limits = ANY_OUTCOME,
     relative_to: str = "predicted",
     **given: Any,
 ) -> OutcomeTable:
     """Return the amounts that arguments stand for, with the columns of `by`; others are those of `columns_by_role`."""
-    named = given.pop("outcome", None), given.pop("prediction", None)
-    source, schema, columns = columns_by_role(AMOUNTS, y_true, y_pred, *named, **given)
+    source, schema, columns = columns_by_role(AMOUNTS, data, prediction, outcome, **given)
     if schema is not None:
-        return OutcomeTable.from_rows(read_outcomes(source, schema, outcome_limits, relative_to))
+        return OutcomeTable.from_rows(read_outcomes(source, schema, limits, relative_to))
     columns["sample_weight"] = columns.pop("weight")
     if columns["by"] is not None:
         columns["by"] = {name: rules.column_values(one, name) for name, one in columns["by"].items()}
     further: dict[str, Any] = {name: given[name] for name in ("missing", "smallest_chance") if name in given}
-    further |= {"outcome_limits": outcome_limits, "relative_to": relative_to}
-    return outcome_table.as_outcome_table(y_true, y_pred, **columns, **further)
+    further |= {"limits": limits, "relative_to": relative_to}
+    return outcome_table.as_outcome_table(source, prediction, **columns, **further)
 
 
 def read_outcomes(
-    source: Any, schema: Schema, outcome_limits: Limits = ANY_OUTCOME, relative_to: str = "predicted"
+    source: Any, schema: Schema, limits: Limits = ANY_OUTCOME, relative_to: str = "predicted"
 ) -> OutcomeRows:
     """Read the columns of a source, and check them; errors name columns, and rows of a file from 1."""
-    names, clusters, settings = schema.numbers, schema.cluster, (outcome_limits, relative_to, schema.missing)
+    names, clusters, settings = schema.numbers, schema.cluster, (limits, relative_to, schema.missing)
     # Imported here, since these load narwhals and DuckDB.
     if not is_read(source):
         from calibrant.sources.frames import clusters_of, in_memory
@@ -419,7 +438,7 @@ def read_outcomes(
     from calibrant.sources.connection import open_source
 
     with open_source(source, schema.names) as opened:
-        conditions = outcome_table.outcome_rules(outcome_limits, relative_to) | {
+        conditions = outcome_table.outcome_rules(limits, relative_to) | {
             "chance": rules.chance_rules(schema.smallest_chance)
         }
 
@@ -454,33 +473,33 @@ def _amounts_in(columns: FileColumns, schema: Schema) -> dict[str, Any]:
     return arrays | {"by": of_segment, "smallest_chance": schema.smallest_chance}
 
 
-def class_scores_of(y_true: Any, y_proba: Any = None, **columns: Any) -> ClassScores:
+def class_scores_of(data: Any, prediction: Any = None, **columns: Any) -> ClassScores:
     """Return `ClassScores`, made of labels and probabilities, or of a source of rows with the names of its columns."""
-    with class_tables_of(y_true, y_proba, whole=True, **columns) as rows:
+    with class_tables_of(data, prediction, whole=True, **columns) as rows:
         assert isinstance(rows, ClassScores)
         return rows
 
 
 @contextmanager
 def class_tables_of(
-    y_true: Any, y_proba: Any = None, *, scores: Any = None, classes: Any = None, whole: bool = False, **given: Any
+    data: Any, prediction: Any = None, *, outcome: Any = None, classes: Any = None, whole: bool = False, **given: Any
 ) -> Iterator[ClassScores | FileClasses]:
     """Give the same, but of a file with very many probabilities, not `whole`, what reads one class at a time inside.
 
     Others are those of `columns_by_role`.
     """
-    label, missing = given.pop("label", None), given.get("missing", "raise")
-    source, schema, columns = columns_by_role(CLASSES, y_true, y_proba, label, scores, **given)
+    missing = given.get("missing", "raise")
+    source, schema, columns = columns_by_role(CLASSES, data, prediction, outcome, **given)
     if schema is None:
         columns["sample_weight"] = columns.pop("weight")
-        yield as_class_scores(y_true, y_proba, classes=classes, missing=missing, **columns)
+        yield as_class_scores(source, prediction, classes=classes, missing=missing, **columns)
         return
     # Imported here, since these load DuckDB or narwhals, which arrays do without.
     if is_read(source):
         from calibrant.sources.class_files import ClassFile, FileClasses
         from calibrant.sources.connection import open_source
 
-        listed = () if isinstance(scores, str) else schema.matching([schema.outcome, *(scores or ())]).names
+        listed = () if isinstance(prediction, str) else schema.matching([schema.outcome, *prediction]).names
         with open_source(source, listed) as opened:
             file = ClassFile.of(opened, schema.matching(opened.names))
             large = not whole and file.alone and file.n * len(file.names) > MOST_NUMBERS
@@ -492,7 +511,7 @@ def class_tables_of(
     frame = in_memory(source, schema)
     further = {"sample_weight": schema.weight, "count": schema.count, "chance": schema.chance}
     columns = {role: None if name is None else frame[name].to_numpy() for role, name in further.items()}
-    columns |= {"clusters": clusters_of(frame, schema.cluster), "classes": classes, "missing": missing}
+    columns |= {"cluster": clusters_of(frame, schema.cluster), "classes": classes, "missing": missing}
     columns["by"] = {name: frame[name].to_native() for name in schema.by}
     label, proba = frame[schema.outcome].to_native(), {name: frame[name].to_numpy() for name in schema.predictions}
     yield ClassScores.from_scores(label, proba, **columns)
@@ -548,7 +567,7 @@ def segments_of_classes(rows: ClassScores, request: Request, smallest_chance: fl
             def rows_at(at: IndexArray) -> ClusteredRows | OutcomeTable:
                 of_cell = None if cluster is None else cluster[at]
                 if chance is not None:
-                    return drawn_labels(part.outcome[at], part.score[at], chance[at], smallest_chance, clusters=of_cell)
+                    return drawn_labels(part.outcome[at], part.score[at], chance[at], smallest_chance, cluster=of_cell)
                 assert of_cell is not None
                 return cluster_rows(part.outcome[at].view(np.int8), part.score[at], of_cell)
 

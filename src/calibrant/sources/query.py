@@ -41,7 +41,7 @@ class Query(NamedTuple):
     --------
     >>> from calibrant import Query, read_table
     >>> query = Query("SELECT i % 2 AS y, i / 8 AS p FROM range(8) AS numbers(i)")
-    >>> read_table(query, label="y", score="p")
+    >>> read_table(query, outcome="y", prediction="p")
     ScoreTable(8 distinct scores, n=8, positives=4)
     """
 

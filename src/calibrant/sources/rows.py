@@ -153,7 +153,7 @@ class ArrayRows(Rows):
         if self.chance is None:
             return None
         by = {name: column_values(one, name) for name, one in self.by.items()}
-        further = {"clusters": self.clusters, "by": by}
+        further = {"cluster": self.clusters, "by": by}
         return drawn_labels(*self.clean[:2], self.chance, self.smallest_chance, **further)
 
     def table(self) -> ScoreTable:
@@ -202,7 +202,7 @@ class ArrayRows(Rows):
 def drawn_labels(label: Any, score: Any, chance: Any, smallest_chance: float | None, **further: Any) -> OutcomeTable:
     """Return labels and probabilities of rows that were looked at with known chances as amounts of 0 and 1."""
     columns = {"chance": chance, "smallest_chance": smallest_chance, **further}
-    settings: dict[str, Any] = {"outcome_limits": PROBABILITIES, "relative_to": "exposure"}
+    settings: dict[str, Any] = {"limits": PROBABILITIES, "relative_to": "exposure"}
     return OutcomeTable.from_outcomes(label, score, **columns, **settings)
 
 

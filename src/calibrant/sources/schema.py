@@ -18,19 +18,18 @@ from calibrant.table.rules import PROBABILITIES, need_one_kind
 
 
 class Call(NamedTuple):
-    """How a verb names the columns of outcomes and predictions, and a right call of it."""
+    """What errors call outcomes and predictions, and a right call of a verb."""
 
     outcome: str
     prediction: str
     example: str
-    second: str = "y_proba"  # its second argument
 
 
-EVENTS = Call("label", "score", "audit(frame, label='y', score='p', weight='w'), or audit(y, p, sample_weight=w)")
-AMOUNTS = Call("outcome", "prediction", "(frame, outcome='z', prediction='f'), or two arrays", "y_pred")
-CLASSES = Call("label", "scores", "(frame, label='y', scores='p_*'), or labels and probabilities: (y, P)")
+EVENTS = Call("label", "score", "audit(frame, outcome='y', prediction='p', weight='w'), or audit(y, p, weight=w)")
+AMOUNTS = Call("outcome", "prediction", "(frame, kind='amount', outcome='z', prediction='f'), or two arrays")
+CLASSES = Call("label", "scores", "(frame, outcome='y', prediction='p_*'), or labels and probabilities: (y, P)")
 MODELS = Call(
-    "label", "scores", "compare(frame, label='y', scores=['old', 'new']), or compare(y, {'old': p, 'new': q})"
+    "label", "scores", "compare(frame, outcome='y', prediction=['old', 'new']), or compare(y, {'old': p, 'new': q})"
 )
 _NUMBERS = ("outcome", "prediction", "exposure", "weight", "count", "chance")
 
@@ -131,8 +130,8 @@ class Schema:
         if len(names) < 2 or self.outcome in names:
             raise ArgumentError(
                 "columns of probabilities for two or more classes, beside that of labels",
-                f"{listed(names) or 'none'} by scores={scores!r} among {listed(there)}",
-                "pass a pattern such as scores='p_*', or the names of all columns: scores=['p_a', 'p_b']",
+                f"{listed(names) or 'none'} by prediction={scores!r} among {listed(there)}",
+                "pass a pattern such as `prediction='p_*'`, or the names of all columns",
             )
         check_names(self.by, self.outcome, *names)
         return replace(self, prediction=names[0], predictions=tuple(names))

@@ -416,8 +416,8 @@ def describe_no_column(name: Hashable, there: Sequence[Hashable], place: str = "
     elif str(name).partition(".")[0] in there and "." in str(name):  # a field of records
         field = ".".join(map(quote_name, str(name).split(".")))
         remedy = f"make a column of it; read it so: `query=SELECT *, {field} AS {quote_name(str(name))} FROM {ROWS}`"
-    elif "*" in str(name):
-        remedy = f"audit takes a pattern for several classes: scores={name!r}, or --scores in a shell"
+    elif "*" in str(name) and "`" not in str(name):
+        remedy = f"`calibrant.audit` takes a pattern, alone, for several classes: `prediction={name!r}`"
     else:
         remedy = f"did you mean {lower[near[0]]!r}?" if near else "choose one of these"
     return f"a column {name!r}{place}", f"the columns {listed}", remedy

@@ -112,7 +112,7 @@ class ClassScores:
         sample_weight: npt.ArrayLike | None = None,
         count: npt.ArrayLike | None = None,
         chance: npt.ArrayLike | None = None,
-        clusters: Clusters | None = None,
+        cluster: Clusters | None = None,
         by: Mapping[str, Any] | None = None,
         missing: str = "raise",
     ) -> ClassScores:
@@ -131,7 +131,7 @@ class ClassScores:
             labels in increasing order, as in `classes_` of scikit-learn, or 0 to K - 1.
         sample_weight, count, missing
             As in `ScoreTable.from_scores`; rows that lack a value are counted in `left_out`.
-        chance, clusters, by : optional
+        chance, cluster, by : optional
             Known chance with which each row was looked at, for `calibrant.certify`; its cluster; and columns by name
             that make segments.
 
@@ -147,7 +147,7 @@ class ClassScores:
         """
         columns, raw = class_checks.columns_of(y_proba)
         labels = class_checks.clean_class_labels(y_true, len(raw))
-        beside = {"weight": sample_weight, "count": count, "chance": chance, "cluster": clusters, "by": by}
+        beside = {"weight": sample_weight, "count": count, "chance": chance, "cluster": cluster, "by": by}
         return cls.from_numbered(labels, raw, (columns, classes), beside, missing=missing)
 
     @classmethod
@@ -205,8 +205,8 @@ class ClassScores:
         cls,
         source: Any,
         *,
-        label: str,
-        scores: str | Sequence[str],
+        outcome: str,
+        prediction: str | Sequence[str],
         classes: Sequence[Any] | None = None,
         weight: str | None = None,
         count: str | None = None,
@@ -221,9 +221,9 @@ class ClassScores:
         source : dataframe, path, sequence of paths, or Query
             A dataframe of any library that narwhals reads, in memory or in an engine; files, patterns, folders or a
             `calibrant.Query`, see `calibrant.read_table`.
-        label : str
+        outcome : str
             Name of the column of labels.
-        scores : str or sequence of str
+        prediction : str or sequence of str
             A pattern that the names of the columns of probabilities match, such as ``'p_*'``, in the order of the
             source; or all of these names.
         classes : sequence, optional
@@ -242,12 +242,12 @@ class ClassScores:
         >>> import pandas as pd
         >>> from calibrant import ClassScores
         >>> frame = pd.DataFrame({"y": ["a", "b"], "p_b": [0.2, 0.9], "p_a": [0.8, 0.1]})
-        >>> ClassScores.from_source(frame, label="y", scores="p_*").classes
+        >>> ClassScores.from_source(frame, outcome="y", prediction="p_*").classes
         ('b', 'a')
         """
-        columns: dict[str, Any] = {"label": label, "scores": scores, "weight": weight, "count": count, "by": by}
-        columns |= {"clusters": cluster, "classes": classes, "missing": missing}
-        read: ClassScores = resolve("sources.given.class_scores_of")(source, **columns)
+        columns: dict[str, Any] = {"outcome": outcome, "weight": weight, "count": count, "by": by}
+        columns |= {"cluster": cluster, "classes": classes, "missing": missing}
+        read: ClassScores = resolve("sources.given.class_scores_of")(source, prediction, **columns)
         return read
 
     def __len__(self) -> int:

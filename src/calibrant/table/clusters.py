@@ -164,15 +164,15 @@ def _entries(
     return score, n, k, cluster, np.flatnonzero(np.append(score[1:] != score[:-1], True))
 
 
-def cap_clusters(rows: ClusteredRows, max_rows_per_cluster: int | None) -> ClusteredRows:
+def cap_clusters(rows: ClusteredRows, cluster_cap: int | None) -> ClusteredRows:
     """Let no cluster count more rows than a cap M: each row of a cluster of m rows counts ``min(1, M / m)``.
 
     All rows stay, none is drawn at random. The cap is a whole number of at least 1, or an `ArgumentError`; without one
     every row counts the same.
     """
-    if max_rows_per_cluster is None:
+    if cluster_cap is None:
         return rows
-    cap = float(check_count("max_rows_per_cluster", max_rows_per_cluster, 1, "1 lets every cluster count the same"))
+    cap = float(check_count("cluster_cap", cluster_cap, 1, "1 lets every cluster count the same"))
     if rows.size.max() <= cap:
         return replace(rows, cap=cap)
     weight = np.minimum(1.0, cap / rows.size)

@@ -53,7 +53,7 @@ class OutcomeRows:
         Last row at each distinct prediction.
     cluster : ndarray of int64, shape (n,), or None
         Number of the cluster of each row, from 0.
-    weighting, outcome_limits, relative_to
+    weighting, limits, relative_to
         As in `OutcomeTable`.
     left_out : LeftOut or None
         Rows that lacked a value and are not here, where ``missing="drop"`` asked for that.
@@ -70,7 +70,7 @@ class OutcomeRows:
     weight: FloatArray
     cluster: IntArray | None
     weighting: str
-    outcome_limits: Limits
+    limits: Limits
     relative_to: str
     left_out: LeftOut | None = None
     unit_weight: float = 1.0
@@ -221,12 +221,12 @@ def need_no_exposure(exposure: Any, weight: Any, chance: Any = None) -> None:
         return
     if weight is not None:
         remedy = (
-            "pass `exposure` if outcomes are totals of their rows and predictions rates, or `sample_weight` if "
+            "pass `exposure` if outcomes are totals of their rows and predictions rates, or `weight` if "
             "outcomes are per unit of it already"
         )
-        raise ArgumentError("`exposure` or `sample_weight`", "both", remedy)
+        raise ArgumentError("`exposure` or `weight`", "both", remedy)
     if chance is not None:
-        remedy = "divide outcomes by their exposure, and pass exposure / chance as `sample_weight`"
+        remedy = "divide outcomes by their exposure, and pass exposure / chance as `weight`"
         raise ArgumentError("`exposure` or `chance`", "both", remedy)
 
 
@@ -235,7 +235,7 @@ def _refuse_sizes(rows: OutcomeRows) -> None:
 
     A few outcomes may be as near to 0 as they like: nothing is divided by them.
     """
-    limit = max(abs(limit or 0.0) for limit in rows.outcome_limits)
+    limit = max(abs(limit or 0.0) for limit in rows.limits)
     with np.errstate(over="ignore", under="ignore"):
         predictions = (rows.expected, rows.prediction)
     sizes = [("outcomes", rows.outcome), *(("predictions", one) for one in predictions), ("weights", rows.weight)]
@@ -254,7 +254,7 @@ def _refuse_sizes(rows: OutcomeRows) -> None:
 def _checked_limits(limits: Any) -> Limits:
     """Return the least and the largest outcome, None where there is none, or raise an `ArgumentError`."""
     remedy = "pass (0, M) with the largest outcome that there can be, or (0, None) if there is no limit"
-    expected = "`outcome_limits` to be two numbers, the first below the second, or None where there is no limit"
+    expected = "`limits` to be two numbers, the first below the second, or None where there is no limit"
     error = ArgumentError(expected, repr(limits), remedy)
     if not isinstance(limits, (tuple, list)) or len(limits) != 2:
         raise error
@@ -262,7 +262,7 @@ def _checked_limits(limits: Any) -> Limits:
         raise error
     low, high = (None if limit is None or math.isinf(limit) else float(limit) for limit in limits)
     if max(abs(limit or 0.0) for limit in (low, high)) > LARGEST:
-        raise ArgumentError(f"`outcome_limits` up to {LARGEST:g} in size", repr(limits), "pass None for no limit")
+        raise ArgumentError(f"`limits` up to {LARGEST:g} in size", repr(limits), "pass None for no limit")
     if not (-math.inf if low is None else low) < (math.inf if high is None else high):
         raise error
     return low, high
@@ -280,11 +280,9 @@ def outcome_rules(limits: Limits, relative_to: str) -> dict[str, Sequence[RowRul
     """Return the rules for each column of numbers."""
     low, high = limits
     outcome = [*rules.finite("outcomes", "an infinite outcome has no mean; drop or repair these rows")]
-    advice = (
-        "give the cap, or outcome limits, that every outcome keeps to: `outcome_limits=(0, M)`, in the unit of outcomes"
-    )
+    advice = "give the cap, or outcome limits, that every outcome keeps to: `limits=(0, M)`, in the unit of outcomes"
     if low is not None:
-        negative = "give outcome limits that allow it: `outcome_limits=(-M, None)`, or repair these rows"
+        negative = "give outcome limits that allow it: `limits=(-M, None)`, or repair these rows"
         outcome.append(rules.at_least(low, f"outcomes of at least {low:g}", negative if low == 0.0 else advice))
     if high is not None:
         outcome.append(RowRule(lambda outcome: outcome > high, f"outcomes of at most {high:g}", advice))
@@ -313,7 +311,7 @@ def clean_predictions(y_pred: npt.ArrayLike, least: float, words: str) -> FloatA
     return rules.clean_numbers(_one_column(y_pred, "predictions"), "predictions", conditions)
 
 
-_COLUMNS = ("by", "exposure", "sample_weight", "chance", "smallest_chance", "count", "clusters")
+_COLUMNS = ("by", "exposure", "sample_weight", "chance", "smallest_chance", "count", "cluster")
 _ALIKE = "build both tables with the same arguments"
 
 
@@ -333,7 +331,7 @@ class OutcomeTable(TableSums):
         Sum of outcomes at each: observed totals.
     rows : OutcomeRows
         The rows, one by one.
-    outcome_limits : tuple
+    limits : tuple
         The least and the largest outcome that there can be; None where there is no limit.
     relative_to : {"predicted", "exposure", "observed", "rows"}
         What errors are divided by.
@@ -351,7 +349,7 @@ class OutcomeTable(TableSums):
     """
 
     rows: OutcomeRows = field(kw_only=True)
-    outcome_limits: Limits = field(kw_only=True)
+    limits: Limits = field(kw_only=True)
     relative_to: str = field(kw_only=True)
     weighting: str = field(kw_only=True)
 
@@ -366,9 +364,9 @@ class OutcomeTable(TableSums):
         chance: npt.ArrayLike | None = None,
         smallest_chance: float | None = None,
         count: npt.ArrayLike | None = None,
-        outcome_limits: Limits = ANY_OUTCOME,
+        limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
-        clusters: Clusters | None = None,
+        cluster: Clusters | None = None,
         by: Mapping[str, npt.NDArray[Any]] | None = None,
         missing: str = "raise",
     ) -> OutcomeTable:
@@ -394,12 +392,12 @@ class OutcomeTable(TableSums):
             cases with a chance of at least the least of these rows.
         count : array-like of shape (n,), optional
             Whole numbers: each row stands for so many equal rows, independent ones where there are no clusters.
-        outcome_limits : tuple of two numbers or None
+        limits : tuple of two numbers or None
             What all values of `y_true` that can occur are between, fixed beforehand; None if there is no limit.
         relative_to : {"predicted", "exposure", "observed", "rows"}
             Errors are a share of the predicted total, which takes positive predictions; per unit of exposure or weight;
             a share of the observed total; or per row, if rows have no weights.
-        clusters : array-like of shape (n,), optional
+        cluster : array-like of shape (n,), optional
             What the rows of each belong to that may depend on each other, such as a customer or a storm.
         by : mapping of str to ndarray of shape (n,), optional
             Columns that make segments, which `rows` keeps.
@@ -417,9 +415,9 @@ class OutcomeTable(TableSums):
             If rows cannot be used; the message names the first.
         """
         columns: dict[str, Any] = {"outcome": y_true, "prediction": y_pred, "exposure": exposure, "by": by}
-        columns |= {"weight": sample_weight, "count": count, "chance": chance, "cluster": clusters}
+        columns |= {"weight": sample_weight, "count": count, "chance": chance, "cluster": cluster}
         columns["smallest_chance"] = smallest_chance
-        return cls.from_rows(clean_outcomes(columns, outcome_limits, relative_to, missing))
+        return cls.from_rows(clean_outcomes(columns, limits, relative_to, missing))
 
     @classmethod
     def from_source(
@@ -435,7 +433,7 @@ class OutcomeTable(TableSums):
         count: str | None = None,
         cluster: str | Sequence[str] | None = None,
         by: Sequence[str] = (),
-        outcome_limits: Limits = ANY_OUTCOME,
+        limits: Limits = ANY_OUTCOME,
         relative_to: str = "predicted",
         missing: str = "raise",
     ) -> OutcomeTable:
@@ -450,7 +448,7 @@ class OutcomeTable(TableSums):
             Names of columns, of a cluster one or several; the last five need not be given, see `from_outcomes`.
         by : sequence of str
             Names of columns that make segments.
-        smallest_chance, outcome_limits, relative_to, missing
+        smallest_chance, limits, relative_to, missing
             As in `from_outcomes`.
 
         Returns
@@ -470,7 +468,7 @@ class OutcomeTable(TableSums):
         names |= {"cluster": (cluster,) if isinstance(cluster, str) else tuple(cluster or ()), "by": tuple(by)}
         names |= {"smallest_chance": smallest_chance, "missing": missing}
         schema = resolve("sources.schema.of_amounts")(outcome, prediction, **names)
-        return cls.from_rows(resolve("sources.given.read_outcomes")(source, schema, outcome_limits, relative_to))
+        return cls.from_rows(resolve("sources.given.read_outcomes")(source, schema, limits, relative_to))
 
     @classmethod
     def from_rows(cls, rows: OutcomeRows) -> OutcomeTable:
@@ -487,7 +485,7 @@ class OutcomeTable(TableSums):
             k=rows.add(rows.outcome),
             sampling=sampling,
             rows=rows,
-            outcome_limits=rows.outcome_limits,
+            limits=rows.limits,
             relative_to=rows.relative_to,
             weighting=rows.weighting,
         )
@@ -533,7 +531,7 @@ class OutcomeTable(TableSums):
     @cached_property
     def reach_low(self) -> float | None:
         """How far the observed can be above the predicted total of one of these rows; None without a cap."""
-        high = self.outcome_limits[1]
+        high = self.limits[1]
         return None if high is None else max(0.0, float((self.total_of(high) - self.rows.expected).max()))
 
     @cached_property
@@ -542,7 +540,7 @@ class OutcomeTable(TableSums):
 
         Of outcomes that cannot be negative this is the largest predicted total, whether they have a cap or not.
         """
-        low = self.outcome_limits[0]
+        low = self.limits[0]
         return None if low is None else max(0.0, float((self.rows.expected - self.total_of(low)).max()))
 
     def total_of(self, limit: float) -> FloatArray:
@@ -552,7 +550,7 @@ class OutcomeTable(TableSums):
     @cached_property
     def caps(self) -> FloatArray:
         """Largest total that each row can have; infinite without a cap."""
-        high = self.outcome_limits[1]
+        high = self.limits[1]
         return np.broadcast_to(np.inf if high is None else self.total_of(high), len(self.rows))
 
     @cached_property
@@ -585,8 +583,8 @@ class OutcomeTable(TableSums):
         one, two = self.rows, other.rows
         weighed = [rows.weighting if rows.unit_weight == 1.0 else "sample_weight" for rows in (one, two)]
         if len(set(weighed) - {"none"}) > 1:
-            raise ArgumentError("tables with `exposure`, or with `sample_weight`", "one of each", _ALIKE)
-        for name in ("outcome_limits", "relative_to", "chances"):
+            raise ArgumentError("tables with `exposure`, or with `weight`", "one of each", _ALIKE)
+        for name in ("limits", "relative_to", "chances"):
             mine, its = getattr(one, name), getattr(two, name)
             if mine != its:
                 raise ArgumentError(f"tables with the same `{name}`", f"{mine!r} and {its!r}", _ALIKE)

@@ -302,7 +302,7 @@ def describe_one_outcome(found: str) -> DataError:
     remedy = (
         "check which value is the positive class (`pos_label`) and how the rows were selected; if no more than these "
         "happened, `calibrant.certify`, calibration_test and audit_grades tell what they show, and Monitor reads on; "
-        "judge them as amounts of 0 and 1, by `outcome` and `prediction`, with `cap` 1, and `grade` if there is one"
+        "judge them as amounts of 0 and 1: `kind='amount'`, with `cap` 1, and `grade` if there is one"
     )
     return DataError("rows of both classes", found, remedy)
 

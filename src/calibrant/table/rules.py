@@ -30,7 +30,7 @@ IF_COUNTS = "if each weight is a number of equal rows, pass `count`"
 PROVED = (
     f"{IF_COUNTS}; with known chances of having been looked at, `calibrant.audit` with these as `chance` has bounds; "
     "with amounts `calibrant.audit` with `kind='amount'`, the same weights, `relative_to='exposure'` and "
-    "`outcome_limits` 0 and 1 bounds the weighted error"
+    "`limits` 0 and 1 bounds the weighted error"
 )
 PROVED_OF_CLASSES = f"{IF_COUNTS}; with known chances of having been looked at, pass these as `chance`"
 

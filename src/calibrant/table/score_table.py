@@ -149,8 +149,8 @@ class ScoreTable(TableSums):
         cls,
         frame: Any,
         *,
-        label: str,
-        score: str,
+        outcome: str,
+        prediction: str,
         weight: str | None = None,
         count: str | None = None,
         pos_label: Any = None,
@@ -164,7 +164,7 @@ class ScoreTable(TableSums):
             Of pandas, Polars (also lazy), PyArrow, DuckDB, PySpark or another library that narwhals reads. One that
             lives in an engine (lazy Polars, DuckDB, PySpark) stays there: the engine checks the rows, and adds them up
             in one or a few scans or, where it can, hands them over in batches. Memory does not grow with their number.
-        label, score, weight, count : str
+        outcome, prediction, weight, count : str
             Names of columns, see `from_scores`.
         pos_label : scalar, optional
             The label value that counts as 1.
@@ -181,10 +181,10 @@ class ScoreTable(TableSums):
         >>> import pandas as pd
         >>> from calibrant import ScoreTable
         >>> frame = pd.DataFrame({"outcome": [0, 1, 1, 0], "p": [0.2, 0.7, 0.7, 0.7]})
-        >>> ScoreTable.from_frame(frame, label="outcome", score="p")
+        >>> ScoreTable.from_frame(frame, outcome="outcome", prediction="p")
         ScoreTable(2 distinct scores, n=4, positives=2)
         """
-        schema = resolve("sources.schema.Schema")(label, score, weight, pos_label, count=count, missing=missing)
+        schema = resolve("sources.schema.Schema")(outcome, prediction, weight, pos_label, count=count, missing=missing)
         table: ScoreTable = resolve("sources.frames.open_frame")(frame, schema).table()
         return table
 
@@ -353,7 +353,7 @@ def as_sums(y_true: LabelsOrSums, y_proba: Scores = None, **columns: Any) -> Tab
             raise DataError("at least one row", "an empty table", "check how it was built")
         return y_true
     if y_proba is None:
-        remedy = "pass y_proba as second argument, or to audit the names of columns: label='y', score='p'"
+        remedy = "pass `prediction` as second argument, or to audit the names of columns: outcome='y', prediction='p'"
         raise ArgumentError("labels and scores", f"a {type(y_true).__name__} and no scores", remedy)
     return ScoreTable.from_scores(y_true, y_proba, **columns)
 

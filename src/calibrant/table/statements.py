@@ -89,13 +89,13 @@ class ClusterStatement(Statement):
 
     Attributes
     ----------
-    n_clusters, max_rows_per_cluster : int and float, or None
+    n_clusters, cluster_cap : int and float, or None
         Clusters, and rows that a cluster counts at most, if rows were clustered. All numbers are then those of rows
         that count as the latter says.
     """
 
     n_clusters: int | None = None
-    max_rows_per_cluster: Count | None = None
+    cluster_cap: Count | None = None
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,7 @@ class Sampling:
         return f"the cutoff calibration error of this classifier in the population{which}"
 
     @property
-    def max_rows_per_cluster(self) -> float | None:
+    def cluster_cap(self) -> float | None:
         """Rows that a cluster counts at most, if it is limited."""
         return None if self.cap == math.inf else self.cap
 

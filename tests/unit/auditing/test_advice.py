@@ -58,7 +58,7 @@ def test_whether_rows_are_independent_is_a_question_that_clusters_answer():
     assert codes(twice) == ["dependent_rows"]
     assert twice.warnings[0].message.startswith("Are these rows independent? ")
     assert "--cluster COLUMN (clusters=)" in twice.warnings[0].message
-    named = cal.audit(np.repeat(y, 5), np.repeat(p, 5), clusters=np.repeat(np.arange(2_000), 5), tolerance=0.05)
+    named = cal.audit(np.repeat(y, 5), np.repeat(p, 5), cluster=np.repeat(np.arange(2_000), 5), tolerance=0.05)
     assert codes(named) == []
 
 
@@ -96,12 +96,12 @@ def test_the_order_of_rows_is_seen_where_there_is_one():
     p = np.clip(chance + 0.02 * rng.normal(size=2_000), 0, 1)
     assert codes(cal.audit(y, p)) == ["dependent_rows"]
     for frame in (pd.DataFrame({"y": y, "p": p}), pl.DataFrame({"y": y, "p": p})):
-        assert codes(cal.audit(frame, label="y", score="p")) == ["dependent_rows"]
+        assert codes(cal.audit(frame, outcome="y", prediction="p")) == ["dependent_rows"]
     names = np.where(y, "yes", "no")
     assert codes(cal.audit(names, p, pos_label="yes")) == ["dependent_rows"]
-    assert codes(cal.audit(pl.DataFrame({"y": y, "p": p}).lazy(), label="y", score="p")) == []
+    assert codes(cal.audit(pl.DataFrame({"y": y, "p": p}).lazy(), outcome="y", prediction="p")) == []
     assert codes(cal.audit(cal.ScoreTable.from_scores(y, p))) == []
-    assert codes(cal.audit(y, p, sample_weight=np.ones(2_000, dtype=int))) == []
+    assert codes(cal.audit(y, p, weight=np.ones(2_000, dtype=int))) == []
 
 
 def test_rows_in_order_of_the_score_or_of_the_outcome_are_in_no_other_order():
@@ -146,7 +146,7 @@ def patients(**keywords):
     hospital, log_odds = rng.integers(0, 20, 2_000), rng.normal(-3.0, 1.0, 2_000)
     chance = 1.0 / (1.0 + np.exp(-0.65 * log_odds + 1.1 + 0.5 * rng.normal(size=20)[hospital]))
     died = rng.uniform(size=2_000) < chance
-    return cal.audit(died, 1.0 / (1.0 + np.exp(-log_odds)), clusters=hospital, **keywords)
+    return cal.audit(died, 1.0 / (1.0 + np.exp(-log_odds)), cluster=hospital, **keywords)
 
 
 @pytest.mark.slow
@@ -205,17 +205,20 @@ def test_commands_name_the_rows(tmp_path):
     y, p = world(3_000, 1.5)
     path = tmp_path / "my scores.csv"
     pd.DataFrame({"out come": y, "p": p}).to_csv(path, index=False)
-    result = cal.audit(path, label="out come", score="p")
-    assert result.advice.command == f"calibrant recalibrate '{path}' --label 'out come' --score p --model model.json"
+    result = cal.audit(path, outcome="out come", prediction="p")
+    assert (
+        result.advice.command
+        == f"calibrant recalibrate '{path}' --outcome 'out come' --prediction p --model model.json"
+    )
     namespace = {"cal": cal}
     exec(result.advice.python, namespace)
     assert namespace["calibrator"].predict(p).tolist() == cal.AutoCalibrator().fit(p, y).predict(p).tolist()
     frame = pd.read_csv(path)
-    exec(cal.audit(frame, label="out come", score="p").advice.python, namespace | {"frame": frame})
+    exec(cal.audit(frame, outcome="out come", prediction="p").advice.python, namespace | {"frame": frame})
     by_hand = cal.audit(y, p).advice
     assert by_hand.command is None  # a shell does not see the rows
     exec(by_hand.python, {"cal": cal, "y": y, "p": p})
-    done = CliRunner().invoke(app, ["audit", str(path), "--label", "out come", "--score", "p", "--json"])
+    done = CliRunner().invoke(app, ["audit", str(path), "--outcome", "out come", "--prediction", "p", "--json"])
     assert json.loads(done.stdout)["advice"]["command"] == result.advice.command
     steps = f"In a shell {result.advice.command} In Python {result.advice.python}"
     assert steps in " ".join(details(result).replace(" \\\n", "\n").split())
@@ -236,7 +239,7 @@ def test_few_rows_lead_to_a_plan():
 def test_clusters_have_no_plan():
     """A plan counts independent rows; the verdict says how many it takes where they are clustered."""
     y, p = world(300)
-    result = cal.audit(np.repeat(y, 5), np.repeat(p, 5), clusters=np.repeat(np.arange(300), 5), tolerance=0.03)
+    result = cal.audit(np.repeat(y, 5), np.repeat(p, 5), cluster=np.repeat(np.arange(300), 5), tolerance=0.03)
     assert result.advice.action == "collect more data"
     assert (result.advice.command, result.advice.python) == (None, None)
 
@@ -246,7 +249,7 @@ def test_rows_that_are_not_in_memory():
     y, p = world(3_000, 1.5)
     frame = pl.LazyFrame({"y": y, "p": p})
     namespace = {"cal": cal, "frame": frame}
-    exec(cal.audit(frame, label="y", score="p").advice.python, namespace)
+    exec(cal.audit(frame, outcome="y", prediction="p").advice.python, namespace)
     assert namespace["calibrator"].predict(p).tolist() == cal.AutoCalibrator().fit(p, y).predict(p).tolist()
 
 
@@ -284,7 +287,7 @@ def test_a_diagonal_inside_the_band_is_explained():
 @pytest.mark.slow
 def test_reversed_labels_of_clusters():
     y, p = world(1_000)
-    result = cal.audit(1 - y, p, clusters=np.arange(1_000) // 5)
+    result = cal.audit(1 - y, p, cluster=np.arange(1_000) // 5)
     assert codes(result) == ["reversed_labels"]
     assert result.advice.action == "check the labels"
 
@@ -392,7 +395,7 @@ class TestSegments:
 
     @pytest.mark.slow
     def test_refuted_segments_come_before_a_certified_whole(self, frame):
-        result = cal.audit(frame, label="y", score="p", tolerance=0.05, by=["half"])
+        result = cal.audit(frame, outcome="y", prediction="p", tolerance=0.05, by=["half"])
         assert result.certificate.verdict == "certified"
         assert result.advice.action == "recalibrate by segment"
         assert result.advice.reason.startswith("2 of the 2 segments listed are refuted")
@@ -406,11 +409,11 @@ class TestSegments:
     def test_months_are_drift_and_get_no_map_each(self, frame):
         """No later row is of one of these months; beside another column, the map is by that one."""
         months = frame.assign(month=np.where(frame["half"] == "one", "2024-01", "2024-02"))
-        advice = cal.audit(months, label="y", score="p", by=["month"]).advice
+        advice = cal.audit(months, outcome="y", prediction="p", by=["month"]).advice
         assert advice.action == "recalibrate"
         assert "that is drift: no later row has a value of month" in advice.reason
         assert "segments" not in advice.python
-        both = cal.audit(months, label="y", score="p", by=["half", "month"]).advice
+        both = cal.audit(months, outcome="y", prediction="p", by=["half", "month"]).advice
         assert both.action == "recalibrate by segment"
         assert both.python.endswith(", segments={'half': frame['half']})")
 
@@ -432,7 +435,7 @@ class TestSegments:
     def test_the_command_that_is_advised_does_repair_by_segment(self, frame, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         frame.to_csv("scores.csv", index=False)
-        advice = cal.audit("scores.csv", label="y", score="p", by=["half"]).advice
+        advice = cal.audit("scores.csv", outcome="y", prediction="p", by=["half"]).advice
         assert advice.action == "recalibrate by segment"
         assert "half = o" in advice.reason  # without a tolerance too, by its number of positives
         done = CliRunner().invoke(app, shlex.split(advice.command)[1:])
@@ -456,10 +459,10 @@ class TestSegments:
         arrays = cal.audit(frame["y"], frame["p"], tolerance=0.05, by={"half": frame["half"]})
         assert arrays.advice.python == "calibrator = cal.SegmentCalibrator().fit(p, y, segments={'half': by['half']})"
         frame.to_csv(tmp_path / "scores.csv", index=False)
-        file = cal.audit(tmp_path / "scores.csv", label="y", score="p", tolerance=0.05, by=["half", "third"])
+        file = cal.audit(tmp_path / "scores.csv", outcome="y", prediction="p", tolerance=0.05, by=["half", "third"])
         assert file.advice.command.endswith("--by half --by third --model model.json")
         assert file.advice.python is None
-        fine = cal.audit(frame, label="y", score="p", tolerance=0.05, by=["third"])
+        fine = cal.audit(frame, outcome="y", prediction="p", tolerance=0.05, by=["third"])
         assert fine.advice.action == "leave alone"
 
 
@@ -470,11 +473,11 @@ def test_a_cluster_that_is_plainly_off_is_named_where_all_rows_are_right():
     topic = np.repeat(["a", "b", "tax", "d", "e", "f"], 1000)
     true = np.where(topic == "tax", p - 0.08, p)
     y = rng.uniform(size=len(p)) < true
-    advice = cal.audit(y, p, clusters=topic).advice
+    advice = cal.audit(y, p, cluster=topic).advice
     assert (advice.action, advice.command) == ("collect more data", None)
     assert "over all rows, but not in cluster tax, where O:E is 0.8" in advice.reason
     y = rng.uniform(size=len(p)) < p
-    assert "not in cluster" not in cal.audit(y, p, clusters=topic).advice.reason
+    assert "not in cluster" not in cal.audit(y, p, cluster=topic).advice.reason
 
 
 @pytest.mark.slow

@@ -260,12 +260,12 @@ def test_weights():
     by_rows = cal.audit(np.repeat(y, counts)[order], np.repeat(p, counts)[order], tolerance=0.1)
     assert replace(by_count, provenance=by_rows.provenance).to_json() == by_rows.to_json()
     assert by_count.provenance.digest == by_rows.provenance.digest
-    other = cal.audit(y, p, sample_weight=counts)
+    other = cal.audit(y, p, weight=counts)
     assert other.certificate is None
     assert other.advice.action == "none"
     assert "NO CERTIFICATE" in details(other)
     with pytest.raises(cal.DataError, match="weights that count no rows; leave out tolerance for point"):
-        cal.audit(y, p, sample_weight=counts, tolerance=0.1)
+        cal.audit(y, p, weight=counts, tolerance=0.1)
 
 
 @pytest.mark.parametrize("value", [0, 1])
@@ -440,7 +440,7 @@ def test_a_tolerance_that_says_nothing_is_called_so():
 
 def test_costs_need_rows():
     with pytest.raises(cal.DataError, match="leave out costs"):
-        cal.audit([0, 1], [0.2, 0.7], sample_weight=[0.5, 0.5], costs=(1, 1))
+        cal.audit([0, 1], [0.2, 0.7], weight=[0.5, 0.5], costs=(1, 1))
 
 
 @pytest.mark.slow
@@ -468,8 +468,8 @@ def test_a_target_that_no_row_shows_leaves_all_for_review():
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"sample_weight": [0.5, 1.5] * 50}, "leave out target_error"),
-        ({"clusters": np.arange(100) // 2}, "independent rows, where there is a target_error, found clusters"),
+        ({"weight": [0.5, 1.5] * 50}, "leave out target_error"),
+        ({"cluster": np.arange(100) // 2}, "independent rows, where there is a target_error, found clusters"),
         ({"target_error": 5}, "target_error in"),
         ({"target_error": [0.1, 0.1, 0.1]}, "one or two numbers"),
     ],
@@ -498,7 +498,7 @@ def clustered_world(seed=1):
 def test_rows_of_groups_are_not_taken_as_independent():
     y, p, patient = clustered_world()
     alone = cal.audit(y, p, tolerance=0.1)
-    grouped = cal.audit(y, p, clusters=patient, tolerance=0.1)
+    grouped = cal.audit(y, p, cluster=patient, tolerance=0.1)
     assert alone.certificate.verdict == "certified"
     assert grouped.certificate.verdict == "undecided"
     assert alone.test.p_value < 0.05 < grouped.test.p_value
@@ -527,29 +527,29 @@ def test_groups_may_have_any_names_and_rows_any_order():
     y, p, patient = clustered_world()
     order = np.random.default_rng(0).permutation(len(y))
     names = [f"patient {i}" for i in patient[order]]
-    named = cal.audit(y[order], p[order], clusters=names).to_json().replace('"patient ', '"')
-    assert named == cal.audit(y, p, clusters=patient).to_json()
+    named = cal.audit(y[order], p[order], cluster=names).to_json().replace('"patient ', '"')
+    assert named == cal.audit(y, p, cluster=patient).to_json()
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"method": "anytime"}, "'default' or 'asymptotic' with clusters"),
-        ({"max_rows_per_cluster": 0}, "max_rows_per_cluster"),
+        ({"method": "anytime"}, "'default' or 'asymptotic' with cluster"),
+        ({"cluster_cap": 0}, "cluster_cap"),
     ],
 )
 def test_statements_about_rows_are_refused_for_groups(arguments, message):
     y, p, patient = clustered_world()
     with pytest.raises(cal.ArgumentError, match=message):
-        cal.audit(y, p, clusters=patient, **arguments)
+        cal.audit(y, p, cluster=patient, **arguments)
 
 
 def test_groups_need_rows():
     y, p, patient = clustered_world()
     with pytest.raises(cal.ArgumentError, match="a table does not know"):
-        cal.audit(cal.ScoreTable.from_scores(y, p), clusters=patient)
+        cal.audit(cal.ScoreTable.from_scores(y, p), cluster=patient)
     with pytest.raises(cal.DataError, match=r"as many|one group per row"):
-        cal.audit(y, p, clusters=patient[:-1])
+        cal.audit(y, p, cluster=patient[:-1])
 
 
 @pytest.mark.slow
@@ -630,7 +630,7 @@ def test_the_p_value_is_printed_and_no_saving_above_the_cost():
 @pytest.mark.parametrize(
     "judge",
     [
-        lambda y, p, g: cal.audit(y, p, clusters=g),
+        lambda y, p, g: cal.audit(y, p, cluster=g),
         lambda y, p, g: cal.compare(y, {"a": p, "b": 0.5 * p}),
         lambda y, p, g: cal.audit([*y, np.nan], [*p / np.finfo(float).tiny, 1e300], missing="drop", kind="amount"),
     ],

@@ -202,13 +202,13 @@ def test_order_of_rows_and_the_way_in_do_not_matter():
     order = np.random.default_rng(5).permutation(200)
     result = cal.audit(y, proba)
     assert result.to_json() == cal.audit(y[order], proba[order]).to_json()
-    frame = pl.DataFrame({"label": y, **{f"p_{k}": proba[:, k] for k in range(3)}})
+    frame = pl.DataFrame({"outcome": y, **{f"p_{k}": proba[:, k] for k in range(3)}})
     others = [
         cal.audit(cal.ClassScores.from_scores(y, proba)),
         cal.audit(y, proba, classes=[0, 1, 2]),
         cal.audit(y.tolist(), proba.tolist()),
         cal.audit(y, {f"p_{k}": proba[:, k] for k in range(3)}),
-        cal.audit(frame, label="label", scores="p_*"),
+        cal.audit(frame, outcome="label", prediction="p_*"),
         cal.audit(y, proba),
     ]
     assert {other.provenance.fingerprint for other in others} == {result.provenance.fingerprint}
@@ -279,7 +279,7 @@ def test_plain_data_and_provenance():
     assert document["kind"] == "class audit"
     assert document["certificate"]["verdict"] == "refuted"
     known = wrong().provenance
-    assert known.command.startswith("calibrant.audit(y_true, y_proba, tolerance=0.01, costs={'0': [0, 1, 1], ")
+    assert known.command.startswith("calibrant.audit(data, prediction, tolerance=0.01, costs={'0': [0, 1, 1], ")
     assert known.parameters["tolerance"] == 0.01
     assert len(known.fingerprint) == 16
 
@@ -311,7 +311,6 @@ def test_nothing_says_that_whole_vectors_are_right():
 @pytest.mark.parametrize(
     "further",
     [
-        {"score": "p"},
         {"pos_label": 1},
         {"grade": [0.1, 0.5]},
         {"target_error": 0.05},

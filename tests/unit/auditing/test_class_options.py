@@ -70,17 +70,17 @@ def test_the_verdict_is_that_of_classes_in_segments_too():
 def test_a_search_of_classes_in_segments(clusters):
     y, proba = rows()
     north = np.where((REGION == "north")[:, None], proba[:, [1, 0, 2]], proba)
-    found = cal.find_segments(y, north, by={"region": REGION}, clusters=clusters)
+    found = cal.find_segments(y, north, by={"region": REGION}, cluster=clusters)
     assert found.worst in {"class = a, region = north", "class = b, region = north"}
     assert found.n_segments == 6
 
 
 def test_clusters_are_those_of_the_certificates():
     y, proba = rows()
-    result = cal.audit(y, proba, clusters=CLINIC, tolerance=0.3)
-    assert result.certificate.to_json() == cal.certify(y, proba, clusters=CLINIC, tolerance=0.3).to_json()
+    result = cal.audit(y, proba, cluster=CLINIC, tolerance=0.3)
+    assert result.certificate.to_json() == cal.certify(y, proba, cluster=CLINIC, tolerance=0.3).to_json()
     assert result.table is result.certificate.parts
-    assert result.test.p_value == cal.calibration_test(y, proba, clusters=CLINIC, max_rows_per_cluster=None).p_value
+    assert result.test.p_value == cal.calibration_test(y, proba, cluster=CLINIC, cluster_cap=None).p_value
     assert "in 60 clusters" in result.test.claim
     independent = (result.total, result.top_label, result.sum_estimates, result.confusion)
     assert (result.clusters, result.null_means, set(independent)) == (60, {}, {None})
@@ -91,14 +91,14 @@ def test_clusters_are_those_of_the_certificates():
 
 def test_clusters_of_one_row_judge_recalibration_as_rows():
     y, proba = rows()
-    alone, each = cal.audit(y, proba), cal.audit(y, proba, clusters=np.arange(N))
+    alone, each = cal.audit(y, proba), cal.audit(y, proba, cluster=np.arange(N))
     assert each.recalibration.n == alone.recalibration.n
     assert each.recalibration.gain_error == pytest.approx(alone.recalibration.gain_error, rel=0.2)
 
 
 def test_few_clusters_leave_point_estimates():
     y, proba = rows()
-    result = cal.audit(y, proba, clusters=np.arange(N) // 200)
+    result = cal.audit(y, proba, cluster=np.arange(N) // 200)
     assert str(result).startswith("NO CERTIFICATE: clusters are worth only 3 of equal size, and a bound needs 5")
     assert [warning.code for warning in result.warnings] == ["few_clusters"]
     result.to_html()
@@ -106,7 +106,7 @@ def test_few_clusters_leave_point_estimates():
 
 def test_weights_have_point_estimates_that_do_not_change_with_their_scale():
     y, proba = rows()
-    result, scaled = (cal.audit(y, proba, sample_weight=factor * WEIGHT) for factor in (1.0, 8.0))
+    result, scaled = (cal.audit(y, proba, weight=factor * WEIGHT) for factor in (1.0, 8.0))
     assert (result.certificate, result.verdict, sentences(result)[1:]) == (None, "no certificate", [])
     one = [cal.cutoff_calibration(y == name, proba[:, k], sample_weight=WEIGHT).value for k, name in enumerate("abc")]
     assert result.table.error == pytest.approx(one)
@@ -172,15 +172,15 @@ def sources(folder):
 @pytest.mark.parametrize("name", ["pandas", "lazy Polars", "CSV", "query"])
 def test_columns_are_as_arrays(name, tmp_path):
     y, proba = rows()
-    named = {"label": "y", "scores": "p_*", "tolerance": 0.3}
+    named = {"outcome": "y", "prediction": "p_*", "tolerance": 0.3}
     source = sources(tmp_path)[name]
-    found = cal.audit(source, **named, clusters="clinic", by="region")
-    wanted = cal.audit(y, proba, clusters=CLINIC, by={"region": REGION}, tolerance=0.3)
+    found = cal.audit(source, **named, cluster="clinic", by="region")
+    wanted = cal.audit(y, proba, cluster=CLINIC, by={"region": REGION}, tolerance=0.3)
     assert found.provenance.digest == wanted.provenance.digest
     assert found.segments.bound == pytest.approx(wanted.segments.bound, rel=1e-9)
     assert found.certificate.bound == pytest.approx(wanted.certificate.bound, rel=1e-9)
     weighted = cal.audit(source, **named, weight="w")
-    assert weighted.table.error == pytest.approx(cal.audit(y, proba, sample_weight=WEIGHT).table.error, rel=1e-9)
+    assert weighted.table.error == pytest.approx(cal.audit(y, proba, weight=WEIGHT).table.error, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["pandas", "CSV"])
@@ -190,7 +190,7 @@ def test_rows_that_lack_a_value_of_further_columns(name, tmp_path):
     table.loc[7, "region"] = None
     table.to_csv(tmp_path / "gaps.csv", index=False)
     source = table if name == "pandas" else str(tmp_path / "gaps.csv")
-    named = {"label": "y", "scores": "p_*", "clusters": "clinic", "by": "region", "min_rows": 20}
+    named = {"outcome": "y", "prediction": "p_*", "cluster": "clinic", "by": "region", "min_rows": 20}
     with pytest.raises(cal.DataError, match="cluster"):
         cal.audit(source, **named)
     result = cal.audit(source, **named, missing="drop")
@@ -201,28 +201,28 @@ def test_what_is_refused_names_what_answers():
     y, proba = rows()
     costs = 1.0 - np.eye(3)
     with pytest.raises(cal.ArgumentError, match="one row of each cluster to calibrant"):
-        cal.audit(y, proba, clusters=CLINIC, costs=costs)
+        cal.audit(y, proba, cluster=CLINIC, costs=costs)
     first = np.unique(CLINIC, return_index=True)[1]
     assert cal.decisions.swap_regret(y[first], proba[first], costs).n == 60
     with pytest.raises(cal.ArgumentError, match="pass count if each weight is a number of equal rows"):
-        cal.audit(y, proba, sample_weight=WEIGHT, costs=costs)
+        cal.audit(y, proba, weight=WEIGHT, costs=costs)
     assert cal.audit(y, proba, count=np.ones(N, dtype=int), costs=costs).decision.n == N
     with pytest.raises(cal.DataError, match=r"found weights that count no rows.*pass these as chance"):
-        cal.audit(y, proba, sample_weight=WEIGHT, by={"region": REGION})
+        cal.audit(y, proba, weight=WEIGHT, by={"region": REGION})
     assert cal.audit(y, proba, chance=1 / (WEIGHT + 1), by={"region": REGION}).segments.n_segments == 6
     with pytest.raises(cal.ArgumentError, match="a count and a chance of rows, found a weight and a count"):
-        cal.audit(y, proba, sample_weight=WEIGHT, count=np.ones(N, dtype=int))
+        cal.audit(y, proba, weight=WEIGHT, count=np.ones(N, dtype=int))
     with pytest.raises(cal.ArgumentError, match="other than the score"):
-        cal.audit(frame(), label="y", scores="p_*", by="p_a")
+        cal.audit(frame(), outcome="y", prediction="p_*", by="p_a")
     with pytest.raises(cal.DataError, match="weights that count no rows"):
         cal.certify(cal.ClassScores.from_scores(y, proba, sample_weight=WEIGHT))
 
 
 def test_scores_keep_what_is_beside_them():
     y, proba = rows()
-    data = cal.ClassScores.from_scores(y, proba, clusters=CLINIC, by={"region": REGION})
+    data = cal.ClassScores.from_scores(y, proba, cluster=CLINIC, by={"region": REGION})
     result = cal.audit(data, tolerance=0.3)
-    wanted = cal.audit(y, proba, clusters=CLINIC, by={"region": REGION}, tolerance=0.3)
+    wanted = cal.audit(y, proba, cluster=CLINIC, by={"region": REGION}, tolerance=0.3)
     assert result.provenance.fingerprint == wanted.provenance.fingerprint
     groups = cal.MulticlassAutoCalibrator().fit(proba, y, groups=CLINIC)
     assert cal.MulticlassAutoCalibrator().fit(data).gain_ == groups.gain_
@@ -243,9 +243,9 @@ def test_known_chances_bound_every_class_as_events_against_the_rest():
         at = [found.segment.tolist().index(f"class = {name}, {segment}") for segment in expected.segment]
         np.testing.assert_allclose(found.error[at], expected.error)
         assert (found.upper[at] >= expected.error).all()
-    assert result.losses.log_loss == pytest.approx(cal.audit(y, proba, sample_weight=WEIGHT + 1).losses.log_loss)
+    assert result.losses.log_loss == pytest.approx(cal.audit(y, proba, weight=WEIGHT + 1).losses.log_loss)
     assert "600 rows looked at with known chances, 3 classes" in str(result)
-    clustered = cal.audit(y, proba, **asked, clusters=CLINIC).certificate
+    clustered = cal.audit(y, proba, **asked, cluster=CLINIC).certificate
     assert clustered.bound > result.certificate.bound
     with pytest.raises(cal.DataError, match=r"chances of at least 0.4, the smallest chance, found 0\.3"):
         cal.audit(y, proba, chance=1 / (WEIGHT + 1), smallest_chance=0.4)
@@ -255,6 +255,4 @@ def test_known_chances_bound_every_class_as_events_against_the_rest():
 
 def test_clusters_with_weights_lack_bounds_for_their_weights():
     y, proba = rows()
-    assert "NO CERTIFICATE: weights do not count rows" in str(
-        cal.audit(y, proba, sample_weight=WEIGHT, clusters=CLINIC)
-    )
+    assert "NO CERTIFICATE: weights do not count rows" in str(cal.audit(y, proba, weight=WEIGHT, cluster=CLINIC))

@@ -47,7 +47,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def audit(rows):
-    return cal.audit(*rows, clusters=HOSPITALS, costs=(1, 9))
+    return cal.audit(*rows, cluster=HOSPITALS, costs=(1, 9))
 
 
 @pytest.mark.slow
@@ -67,7 +67,7 @@ def test_there_is_one_cost_on_the_page(rows, audit):
     assert audit.decision.cost == pytest.approx(cost, rel=1e-12)
     at = np.flatnonzero(audit.decision_curve.threshold == audit.decision.threshold)
     assert audit.decision_curve.expected_cost[at] == pytest.approx(cost, rel=1e-12)
-    compared = cal.compare(rows[0], {"a": rows[1], "b": rows[1] / 2}, clusters=HOSPITALS, costs=(1, 9))
+    compared = cal.compare(rows[0], {"a": rows[1], "b": rows[1] / 2}, cluster=HOSPITALS, costs=(1, 9))
     assert compared.models["a"].measures["expected_cost"] == pytest.approx(cost, rel=1e-12)
     assert audit.certificate.estimate == pytest.approx(audit.cutoff.value, abs=1e-9)
     assert f"Cost       {cost:.4f} per case" in str(audit)
@@ -147,7 +147,7 @@ def test_no_map_is_assessed_on_clusters_that_it_was_fitted_on():
 
 @pytest.mark.slow
 def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):
-    found = cal.audit(*rows, clusters=HOSPITALS, costs=(1, 9), guarantee="unseen clusters")
+    found = cal.audit(*rows, cluster=HOSPITALS, costs=(1, 9), guarantee="unseen clusters")
     assert found.performance == audit.performance_unseen
     assert found.performance_unseen is None
     assert found.certificate.bound > audit.certificate.bound + 0.1
@@ -161,22 +161,22 @@ def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):
 def test_five_clusters_of_equal_size_are_enough_for_a_bound_and_a_test(clusters, enough):
     rng = np.random.default_rng(0)
     p = rng.uniform(size=200)
-    found = cal.audit((rng.uniform(size=200) < p).astype(int), p, clusters=np.resize(np.arange(clusters), 200))
+    found = cal.audit((rng.uniform(size=200) < p).astype(int), p, cluster=np.resize(np.arange(clusters), 200))
     assert (found.certificate is not None, found.test is not None) == (enough, enough)
 
 
 @pytest.mark.slow
 def test_few_clusters_are_named(rows):
     y, risk = rows
-    found = cal.audit(y, risk, clusters=HOSPITALS % 4)
+    found = cal.audit(y, risk, cluster=HOSPITALS % 4)
     assert [warning.code for warning in found.warnings] == ["few_clusters"]
     assert "effective clusters" in found.warnings[0].message
     assert found.certificate is found.test is None
     assert "a bound needs 5" in str(found).replace("\n  ", " ")
     assert not math.isnan(found.performance.brier.lower)
     with pytest.raises(cal.CalibrantError, match="clusters worth at least 5"):
-        cal.audit(y, risk, clusters=HOSPITALS % 4, tolerance=0.1)
-    two = cal.audit(y, risk, clusters=np.minimum(HOSPITALS, 1), costs=(1, 9))
+        cal.audit(y, risk, cluster=HOSPITALS % 4, tolerance=0.1)
+    two = cal.audit(y, risk, cluster=np.minimum(HOSPITALS, 1), costs=(1, 9))
     assert two.performance.brier.note == "no interval: 2 clusters, and at least 3 are needed"
     assert math.isnan(two.decision.cost_lower)
     assert "no limits: see above" in " ".join(two.details().split())
@@ -188,9 +188,9 @@ def test_few_clusters_with_most_of_the_events_are_named():
     rate = np.where(cluster < 3, 0.2, 0.004)
     y, p = rng.uniform(size=2000) < rate, np.full(2000, 0.03) + 0.01 * rng.uniform(size=2000)
     for label, score, word in ((y, p, "positives"), (~y, 1.0 - p, "negatives")):
-        (warning,) = (one for one in cal.audit(label, score, clusters=cluster).warnings if one.code == "few_clusters")
+        (warning,) = (one for one in cal.audit(label, score, cluster=cluster).warnings if one.code == "few_clusters")
         assert f"A few clusters have most of the {word}, worth 3." in warning.message
-    even = cal.audit(rng.permutation(y), p, clusters=cluster)
+    even = cal.audit(rng.permutation(y), p, cluster=cluster)
     assert "few_clusters" not in [one.code for one in even.warnings]
 
 
@@ -198,7 +198,7 @@ def test_what_would_decide_is_said_in_clusters(rows):
     y, risk = rows
     rng = np.random.default_rng(3)
     other = np.clip(risk + 0.02 * rng.standard_normal(len(risk)), 0.001, 0.999)
-    found = cal.compare(y, {"a": risk, "b": other}, clusters=HOSPITALS)
+    found = cal.compare(y, {"a": risk, "b": other}, cluster=HOSPITALS)
     undecided = [one for one in found.differences if one.rows_needed is not None]
     assert undecided
     for one in undecided:
@@ -210,11 +210,11 @@ def test_what_would_decide_is_said_in_clusters(rows):
 
 def test_functions_take_the_guarantee_too(rows):
     ordinary, wide = (
-        observed_expected_ratio(*rows, clusters=HOSPITALS, guarantee=one) for one in ("ordinary", "unseen clusters")
+        observed_expected_ratio(*rows, cluster=HOSPITALS, guarantee=one) for one in ("ordinary", "unseen clusters")
     )
     assert wide.upper / wide.lower > 2 * ordinary.upper / ordinary.lower
     with pytest.raises(cal.CalibrantError, match="guarantee to be one of 'ordinary', 'unseen clusters'"):
-        observed_expected_ratio(*rows, clusters=HOSPITALS, guarantee="any dependence")
+        observed_expected_ratio(*rows, cluster=HOSPITALS, guarantee="any dependence")
 
 
 @pytest.mark.slow
@@ -222,8 +222,8 @@ def test_the_unit_of_costs_does_not_show(rows):
     """Limits for what costs are above their forecast vanished with small ones, and those of comparisons were others."""
     unit = 1e-12
     scores = {"a": rows[1], "b": rows[1] / 2}
-    found = [cal.audit(*rows, clusters=HOSPITALS, costs=(one, 9 * one)).decision for one in (1.0, unit)]
-    compared = [cal.compare(rows[0], scores, clusters=HOSPITALS, costs=(one, 9 * one)) for one in (1.0, unit)]
+    found = [cal.audit(*rows, cluster=HOSPITALS, costs=(one, 9 * one)).decision for one in (1.0, unit)]
+    compared = [cal.compare(rows[0], scores, cluster=HOSPITALS, costs=(one, 9 * one)) for one in (1.0, unit)]
     for name in ("cost_lower", "cost_upper", "forecast_error_lower", "forecast_error_upper", "saving_bound"):
         assert getattr(found[1], name) / unit == pytest.approx(getattr(found[0], name), rel=1e-6)
     for name in ("lower", "upper", "standard_error"):
@@ -246,7 +246,7 @@ def test_gains_of_recalibration_are_left_out_one_cluster_at_a_time(rows):
 
 def test_what_allows_for_unseen_clusters_says_so_of_two_of_them(rows):
     """It said that there was no interval, beside one, and began a line about chance that had no words."""
-    found = cal.audit(*rows, clusters=np.arange(len(HOSPITALS)) % 2, guarantee="unseen clusters")
+    found = cal.audit(*rows, cluster=np.arange(len(HOSPITALS)) % 2, guarantee="unseen clusters")
     assert math.isfinite(found.performance.brier.lower)
     assert [warning.message.split(":")[0] for warning in found.warnings] == ["Only 2 effective clusters"]
     assert re.search(r"By chance +too few clusters to judge", str(found))
@@ -258,14 +258,14 @@ def test_a_verdict_stays_proved_and_a_bound_alone_is_of_clusters_like_these():
     rng = np.random.default_rng(1)
     cluster, s = np.repeat(np.arange(50), 200), expit(rng.normal(-2.4, 1.0, 10_000))
     y = rng.random(10_000) < s
-    alone, proved = (cal.audit(y, s, clusters=cluster, tolerance=tolerance) for tolerance in (None, 0.0177))
+    alone, proved = (cal.audit(y, s, cluster=cluster, tolerance=tolerance) for tolerance in (None, 0.0177))
     assert alone.certificate.bound < 0.0177
     assert (proved.certificate.verdict, proved.certificate.method) == ("undecided", "default")
-    assert proved.certificate == cal.certify(y, s, clusters=cluster, tolerance=0.0177)
+    assert proved.certificate == cal.certify(y, s, cluster=cluster, tolerance=0.0177)
     assert proved.test.p_value == alone.test.p_value
-    like_these = cal.audit(y, s, clusters=cluster, tolerance=0.0177, method="asymptotic")
+    like_these = cal.audit(y, s, cluster=cluster, tolerance=0.0177, method="asymptotic")
     assert like_these.certificate.verdict == "certified"
-    few = cal.audit(y, s, clusters=cluster % 10, tolerance=0.1)
+    few = cal.audit(y, s, cluster=cluster % 10, tolerance=0.1)
     assert few.certificate.bound > 0.2  # 1 - .05^(1/10)
 
 
@@ -275,7 +275,7 @@ def test_ten_clusters_of_equal_size_are_not_few():
     score = rng.uniform(0.2, 0.8, 1000)
     y = rng.uniform(size=1000) < score
     for clusters, named in ((10, False), (8, True)):
-        found = cal.audit(y, score, clusters=np.arange(1000) % clusters)
+        found = cal.audit(y, score, cluster=np.arange(1000) % clusters)
         assert ("few_clusters" in [warning.code for warning in found.warnings]) == named
 
 
@@ -292,7 +292,7 @@ def test_the_bound_for_clusters_like_these_does_not_hang_on_a_tolerance(hospital
     rng = np.random.default_rng(0)
     hospital, p = rng.integers(0, hospitals, 3_000), rng.beta(2.0, 12.0, 3_000)
     y = rng.uniform(size=3_000) < p
-    free, judged = (cal.audit(y, p, clusters=hospital, tolerance=tolerance) for tolerance in (None, 0.06))
+    free, judged = (cal.audit(y, p, cluster=hospital, tolerance=tolerance) for tolerance in (None, 0.06))
     assert free.certificate_ordinary is None
     assert judged.certificate_ordinary == free.certificate
     assert judged.certificate.bound > free.certificate.bound
@@ -300,6 +300,6 @@ def test_the_bound_for_clusters_like_these_does_not_hang_on_a_tolerance(hospital
     assert f"(95% confidence, {how} for clusters" in str(judged)
     assert write_upper(free.certificate.bound) in judged.details()
     assert "which decides); for clusters like these" in " ".join(judged.details().split())
-    same = cal.audit(y, p, clusters=hospital, tolerance=0.06, method="asymptotic")
+    same = cal.audit(y, p, cluster=hospital, tolerance=0.06, method="asymptotic")
     assert same.certificate_ordinary is None
     assert same.certificate.bound == free.certificate.bound

@@ -18,7 +18,7 @@ from calibrant.distributions import binomial
 from calibrant.references import cite
 from support.panels import panel
 
-NAMED = {"label": "default", "score": "pd"}
+NAMED = {"outcome": "default", "prediction": "pd"}
 
 
 def portfolio(grades):
@@ -284,7 +284,7 @@ def test_refusals(keywords, error, message):
     ("keywords", "message"),
     [
         ({"by": {"x": [1]}}, "expected by or grade, found both"),
-        ({"sample_weight": np.linspace(0.5, 2, 9500)}, "found weights that count no rows"),
+        ({"weight": np.linspace(0.5, 2, 9500)}, "found weights that count no rows"),
     ],
 )
 def test_an_audit_refuses(keywords, message):
@@ -296,7 +296,7 @@ def test_an_audit_refuses(keywords, message):
 def test_grades_from_counts_are_those_of_as_many_obligors(clusters):
     grade, pd = np.array(["A", "A", "B", "B"]), [0.01, 0.01, 0.04, 0.04]
     default, count = [0, 1, 0, 1], [485, 15, 480, 20]
-    further = {"clusters": np.arange(4)} if clusters else {}
+    further = {"cluster": np.arange(4)} if clusters else {}
     of_counts = cal.audit(default, pd, grade=grade, count=count, **further).grades
     rows = [np.repeat(each, count) for each in (default, pd, grade)]
     further = {name: np.repeat(values, count) for name, values in further.items()}
@@ -308,7 +308,7 @@ def clustered(counts, pd, **keywords):
     size = [n for (n, _), times in counts.items() for _ in range(times)]
     default = [int(i < k) for (n, k), times in counts.items() for _ in range(times) for i in range(n)]
     obligor = np.repeat(np.arange(len(size)), size)
-    return audit_grades(default, [pd] * len(default), ["A"] * len(default), clusters=obligor, **keywords)
+    return audit_grades(default, [pd] * len(default), ["A"] * len(default), cluster=obligor, **keywords)
 
 
 def test_obligors_of_one_row_have_the_limits_of_a_poisson_count():
@@ -352,7 +352,7 @@ def test_a_grade_with_one_obligor_is_one_default_at_most():
 def test_columns_of_obligors_and_the_audit_beside_it():
     rows = panel(np.random.default_rng(1), 500, 18)
     frame = pd.DataFrame(rows._asdict())
-    named = {"label": "default", "score": "pd", "grade": "grade", "clusters": "obligor"}
+    named = {"outcome": "default", "prediction": "pd", "grade": "grade", "cluster": "obligor"}
     found = audit_grades(frame, **named)
     np.testing.assert_array_equal(cal.audit(frame, **named).grades.grades["p_value"], found.grades["p_value"])
     assert found.total["obligors"] == 500
@@ -423,7 +423,7 @@ def lgds(n=300, seed=0):
 def test_amounts_of_0_and_1_are_judged_as_events(direction):
     default, predicted, name = portfolio({"A": (400, 1, 0.005), "B": (300, 9, 0.025), "C": (200, 0, 0.06)})
     events = audit_grades(default, predicted, name, direction=direction)
-    amounts = audit_grades(default, predicted, name, kind="amount", outcome_limits=(0, 1), direction=direction)
+    amounts = audit_grades(default, predicted, name, kind="amount", limits=(0, 1), direction=direction)
     for field in ("lower", "upper", "observed_rate", "mean_predicted", "observed_expected"):
         assert amounts.grades[field] == pytest.approx(
             events.grades[field], rel=1e-4, abs=1e-6
@@ -438,7 +438,7 @@ def test_amounts_of_0_and_1_are_judged_as_events(direction):
 def test_the_t_test_is_that_of_the_ecb(direction, alternative):
     frame = lgds()
     table = audit_grades(
-        frame, grade="pool", label="loss", score="lgd", exposure="ead", kind="amount", direction=direction
+        frame, grade="pool", outcome="loss", prediction="lgd", exposure="ead", kind="amount", direction=direction
     ).to_frame("pandas")
     for row in table.itertuples():
         part = frame[frame.pool == row.grade]
@@ -452,8 +452,8 @@ def test_the_t_test_is_that_of_the_ecb(direction, alternative):
 def test_limits_and_p_values_of_amounts_agree():
     """A prediction at a limit has the p-value that the limit stands for, with exposures and clusters too."""
     frame = lgds()
-    common = {"kind": "amount", "outcome_limits": (0, 400), "confidence_level": 0.9}
-    for columns in ({}, {"clusters": frame.obligor}, {"exposure": frame.ead, "clusters": frame.obligor}):
+    common = {"kind": "amount", "limits": (0, 400), "confidence_level": 0.9}
+    for columns in ({}, {"cluster": frame.obligor}, {"exposure": frame.ead, "cluster": frame.obligor}):
         chosen = common | columns
         one = ["a"] * len(frame)
         table = audit_grades(frame.loss, frame.lgd * 0.0 + 0.3, one, **chosen).grades
@@ -467,8 +467,8 @@ def test_amounts_from_every_source_and_beside_an_audit(tmp_path):
     path = tmp_path / "lgds.csv"
     frame.to_csv(path, index=False)
     frame.to_parquet(tmp_path / "lgds.parquet")
-    names = {"outcome": "loss", "prediction": "lgd", "exposure": "ead", "clusters": "obligor", "grade": "pool"}
-    arrays = {"exposure": frame.ead, "clusters": frame.obligor, "grade": frame.pool}
+    names = {"outcome": "loss", "prediction": "lgd", "exposure": "ead", "cluster": "obligor", "grade": "pool"}
+    arrays = {"exposure": frame.ead, "cluster": frame.obligor, "grade": frame.pool}
     first = cal.audit(frame.loss, frame.lgd, **arrays, kind="amount").grades
     query = cal.Query(f"SELECT * FROM '{path}'")
     for source in (frame, str(path), str(tmp_path / "lgds.parquet"), query):
@@ -488,7 +488,7 @@ def test_amounts_from_every_source_and_beside_an_audit(tmp_path):
 def test_amounts_with_gaps_edges_and_pools_that_are_off():
     frame = lgds()
     frame.loc[:4, "pool"] = None
-    chosen = {"grade": "pool", "label": "loss", "score": "lgd", "exposure": "ead", "kind": "amount"}
+    chosen = {"grade": "pool", "outcome": "loss", "prediction": "lgd", "exposure": "ead", "kind": "amount"}
     assert "missing" in column(audit_grades(frame, **chosen), "grade")
     left = audit_grades(frame, **chosen, missing="drop")
     assert (left.left_out.n, left.total["rows"]) == (5, 295)
@@ -512,7 +512,7 @@ def test_amounts_at_the_edges(amount, limits, clusters):
     """No event, all alike, one row, one cluster: an answer without nan, and no limit that was not seen."""
     n = len(amount)
     clusters = None if clusters is None else np.zeros(n)
-    chosen = {"kind": "amount", "outcome_limits": limits, "clusters": clusters}
+    chosen = {"kind": "amount", "limits": limits, "cluster": clusters}
     result = audit_grades(amount, [0.5] * n, ["A"] * n, **chosen)
     assert "nan" not in str(result)
     table = result.grades
@@ -537,6 +537,8 @@ def test_what_amounts_refuse(keywords, message):
 def test_amounts_with_grades_and_segments_are_refused_and_the_hint_works():
     frame = lgds()
     with pytest.raises(ArgumentError, match="a column that joins both"):
-        cal.audit(frame, outcome="loss", prediction="lgd", grade="pool", by="obligor")
+        cal.audit(frame, kind="amount", outcome="loss", prediction="lgd", grade="pool", by="obligor")
     frame["cell"] = frame.pool + (frame.obligor % 2).astype(str)
-    assert len(cal.audit(frame, outcome="loss", prediction="lgd", grade="cell").grades.grades["grade"]) == 6
+    assert (
+        len(cal.audit(frame, kind="amount", outcome="loss", prediction="lgd", grade="cell").grades.grades["grade"]) == 6
+    )

@@ -25,7 +25,7 @@ from support.next_steps import asked_of
 def test_numbers_are_those_of_the_functions():
     loss, premium, years, *_ = tariff()
     audit, rows = flat_tariff(), {"exposure": years}
-    known = certify(loss, premium, **rows, outcome_limits=(0, CAP), tolerance=0.02, kind="amount")
+    known = certify(loss, premium, **rows, limits=(0, CAP), tolerance=0.02, kind="amount")
     assert audit.certificate == known
     assert audit.certificate.estimate == mean_calibration_error(loss, premium, **rows)
     assert audit.bias == mean_bias(loss, premium, **rows).balance
@@ -61,7 +61,7 @@ def test_no_cap_is_said():
     text = " ".join(str(cal.audit(loss, premium, exposure=years, kind="amount")).split())
     assert "(proved, no cap needed), too low by at most" in text
     assert "(asymptotic, as no cap was given)" in text
-    capped = cal.audit(loss, premium, exposure=years, outcome_limits=(0, CAP), method="asymptotic", kind="amount")
+    capped = cal.audit(loss, premium, exposure=years, limits=(0, CAP), method="asymptotic", kind="amount")
     text = " ".join(str(capped).split())
     assert "(asymptotic), too low by at most" in text
     assert "(asymptotic for outcomes up to 50,000)" in text
@@ -95,7 +95,7 @@ def test_counts_are_tested_as_poisson_and_amounts_are_not():
 def test_advice_on_shares_has_their_limit():
     rng = np.random.default_rng(0)
     f = rng.uniform(0.1, 0.9, 5_000)
-    audit = cal.audit(rng.beta(np.sqrt(f), 1.0 - np.sqrt(f)), f, outcome_limits=(0, 1), kind="amount")
+    audit = cal.audit(rng.beta(np.sqrt(f), 1.0 - np.sqrt(f)), f, limits=(0, 1), kind="amount")
     assert audit.recalibration.upper_limit == 1.0
     assert audit.advice.python == "calibrator = cal.AutoMeanCalibrator(upper_limit=1.0).fit(f, z)"
     assert flat_tariff().recalibration.upper_limit is None
@@ -117,11 +117,11 @@ def test_any_kind_of_rows_and_any_order_give_the_same_numbers(tmp_path):
     loss, premium, years, *_ = tariff()
     frame = pl.DataFrame({"z": loss, "f": premium, "w": years}).sample(fraction=1.0, shuffle=True, seed=3)
     frame.write_parquet(tmp_path / "rows.parquet")
-    asked = {"outcome": "z", "prediction": "f", "exposure": "w", "outcome_limits": (0, CAP), "tolerance": 0.02}
+    asked = {"outcome": "z", "prediction": "f", "exposure": "w", "limits": (0, CAP), "tolerance": 0.02}
     fingerprint = flat_tariff().provenance.fingerprint
     for source in (frame, tmp_path / "rows.parquet", frame.to_pandas()):
         assert cal.audit(source, **asked, kind="amount").provenance.fingerprint == fingerprint
-    table = OutcomeTable.from_outcomes(loss, premium, exposure=years, outcome_limits=(0, CAP))
+    table = OutcomeTable.from_outcomes(loss, premium, exposure=years, limits=(0, CAP))
     again = cal.audit(table, tolerance=0.02, kind="amount")
     assert again.provenance.fingerprint == fingerprint
     assert again.provenance.source == "an outcome table"
@@ -133,12 +133,12 @@ def test_any_kind_of_rows_and_any_order_give_the_same_numbers(tmp_path):
 def test_clusters_are_named_and_tested():
     loss, premium, years, *_ = tariff()
     customer = np.arange(len(loss)) // 4
-    audit = cal.audit(loss, premium, exposure=years, clusters=customer, outcome_limits=(0, CAP), kind="amount")
+    audit = cal.audit(loss, premium, exposure=years, cluster=customer, limits=(0, CAP), kind="amount")
     assert audit.clusters == len(loss) // 4
     assert (audit.test.n_clusters, audit.test.distribution) == (1_500, None)
     assert "1,500 clusters" in str(audit)
     assert "Clusters are independent draws" in " ".join(audit.provenance.assumptions)
-    few = cal.audit(loss, premium, exposure=years, clusters=customer // 400, outcome_limits=(0, CAP), kind="amount")
+    few = cal.audit(loss, premium, exposure=years, cluster=customer // 400, limits=(0, CAP), kind="amount")
     assert few.test is None
 
 
@@ -175,13 +175,13 @@ def test_warnings_and_none_without_cause():
     assert "large_row" in table_of(large, mean)
     tail = (1.0 - rng.random(2_000)) ** (-1 / 1.1)
     assert "heavy_tail" in table_of(tail, mean + 10.0)
-    assert "heavy_tail" not in table_of(tail.clip(0, 50), mean, outcome_limits=(0, 50))
+    assert "heavy_tail" not in table_of(tail.clip(0, 50), mean, limits=(0, 50))
     assert "not_developed" in table_of(claims, 1.3 * mean)
 
 
 def test_a_constant_prediction_has_no_error_and_says_what_it_lacks():
     claims = np.random.default_rng(0).poisson(2.0, 5_000)
-    audit = cal.audit(claims, np.full(5_000, claims.mean()), outcome_limits=(0, 50), kind="amount")
+    audit = cal.audit(claims, np.full(5_000, claims.mean()), limits=(0, 50), kind="amount")
     assert audit.certificate.estimate == pytest.approx(0.0, abs=1e-12)
     assert audit.decomposition.discrimination == pytest.approx(0.0, abs=1e-12)
     assert "tell no row from another" in str(audit)
@@ -193,7 +193,7 @@ def test_negative_outcomes_have_squared_deviance_and_no_recalibration():
     audit = cal.audit(
         (mean + rng.uniform(-1, 1, 2_000)).clip(-9, 9),
         mean,
-        outcome_limits=(-9, 9),
+        limits=(-9, 9),
         relative_to="rows",
         tolerance=0.2,
         kind="amount",
@@ -206,16 +206,15 @@ def test_negative_outcomes_have_squared_deviance_and_no_recalibration():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda z, f: cal.audit(z, f, outcome_limits=(0, 10), kind="amount"), "outcomes of at most 10"),
+        (lambda z, f: cal.audit(z, f, limits=(0, 10), kind="amount"), "outcomes of at most 10"),
         (lambda z, f: cal.audit(z, -f, kind="amount"), "predictions above 0"),
         (lambda z, f: cal.audit(z, f, exposure=0 * f, kind="amount"), "exposures above 0"),
-        (lambda z, f: cal.audit(z, f, exposure=f, sample_weight=f, kind="amount"), "exposure or sample_weight"),
+        (lambda z, f: cal.audit(z, f, exposure=f, weight=f, kind="amount"), "exposure or weight"),
         (lambda z, f: cal.audit(np.where(z > 0, np.inf, z), f, kind="amount"), "finite outcomes"),
         (lambda z, f: cal.audit(np.where(z > 0, np.nan, z), f, kind="amount"), "finite outcomes"),
         (lambda z, f: cal.audit(z, f, tolerance=-1, kind="amount"), "tolerance"),
         (lambda z, f: cal.audit(z, f, relative_to="premium", kind="amount"), "relative_to"),
-        (lambda z, f: cal.audit({"z": z, "f": f}, outcome="z"), "outcome and prediction"),
-        (lambda z, f: cal.audit(z, f, outcome="z", prediction="f"), "no arrays of the same"),
+        (lambda z, f: cal.audit({"z": z, "f": f}, kind="amount", outcome="z"), "outcome and prediction"),
     ],
 )  # fmt: skip
 def test_mistakes_are_one_sentence(call, message):
@@ -257,12 +256,12 @@ def test_percent_thousands_and_a_cap_in_another_unit_are_asked_about():
     rng = np.random.default_rng(2)
     mean = rng.beta(2, 4, 2_000).clip(0.02, 0.9)
     lgd = rng.beta(0.6 * mean, 0.6 * (1 - mean))
-    assert table_of(lgd, mean, outcome_limits=(0, 1)) == set()
-    assert table_of(lgd, 100 * mean, outcome_limits=(0, 1)) == {"above_cap"}
+    assert table_of(lgd, mean, limits=(0, 1)) == set()
+    assert table_of(lgd, 100 * mean, limits=(0, 1)) == {"above_cap"}
     assert table_of(lgd, 100 * mean) == {"other_unit"}
-    assert table_of(lgd, mean, outcome_limits=(0, 100)) == {"far_cap"}
-    assert table_of(lgd, mean, sample_weight=100 + 900 * mean, outcome_limits=(0, 1)) == set()
-    audit = cal.audit(lgd, 5 * mean, outcome_limits=(0, 1), kind="amount")
+    assert table_of(lgd, mean, limits=(0, 100)) == {"far_cap"}
+    assert table_of(lgd, mean, sample_weight=100 + 900 * mean, limits=(0, 1)) == set()
+    audit = cal.audit(lgd, 5 * mean, limits=(0, 1), kind="amount")
     assert audit.advice.reason.startswith("if the units are right, one factor")
 
 
@@ -298,7 +297,7 @@ def test_a_tolerance_in_percent_is_refused():
     loss, premium, *_ = tariff()
     with pytest.raises(ArgumentError, match=r"a share of the predicted total: 0\.05 for 5%"):
         cal.audit(loss, premium, tolerance=5, kind="amount")
-    asked = {"outcome_limits": (0, CAP), "relative_to": "rows"}
+    asked = {"limits": (0, CAP), "relative_to": "rows"}
     assert cal.audit(loss[:500], premium[:500], tolerance=5, **asked, kind="amount").certificate.tolerance == 5.0
 
 
@@ -310,7 +309,7 @@ def _with_level(audit, lower, upper, chosen="scale"):
 
 
 def _advice(audit):
-    return advise_on_parts(audit, asked_of(cal.audit, "rows.csv", outcome="z", prediction="f"))
+    return advise_on_parts(audit, asked_of(cal.audit, "rows.csv", kind="amount", outcome="z", prediction="f"))
 
 
 def test_a_total_that_is_shown_to_be_off_is_recalibrated_though_no_gain_is_shown():
@@ -321,7 +320,9 @@ def test_a_total_that_is_shown_to_be_off_is_recalibrated_though_no_gain_is_shown
     assert advice.reason.startswith(
         "the total is 10.0% above prediction, O:E 1.1000 (1.0500 to 1.1500); one factor for"
     )
-    assert advice.command == "calibrant recalibrate rows.csv --outcome z --prediction f --model model.json"
+    assert (
+        advice.command == "calibrant recalibrate rows.csv --kind amount --outcome z --prediction f --model model.json"
+    )
     assert replace(audit, test=replace(audit.test, p_value=0.01)).verdict == "rejected"
     within = _with_level(counts(), 0.95, 1.05)
     assert _advice(replace(within, certificate=undecided)).action == "collect more data"
@@ -340,7 +341,8 @@ def test_where_no_map_is_chosen_one_factor_mends_the_total():
         advice.reason == "the total is 10.0% below prediction, O:E 0.9000 (0.8500 to 0.9500), which one factor mends."
     )
     assert (
-        advice.command == "calibrant recalibrate rows.csv --outcome z --prediction f --method scale --model model.json"
+        advice.command
+        == "calibrant recalibrate rows.csv --kind amount --outcome z --prediction f --method scale --model model.json"
     )
     table = "cal.OutcomeTable.from_source('rows.csv', outcome='z', prediction='f')"
     assert advice.python == f"calibrator = cal.calibrators.ScaleCalibrator().fit({table})"
@@ -366,8 +368,8 @@ def test_the_command_that_is_advised_changes_the_total(chosen, tmp_path):
     rng = np.random.default_rng(1)
     rate = rng.gamma(4.0, 0.25, 3_000).round(3)
     pl.DataFrame({"z": rng.poisson(1.1 * rate), "f": rate}).write_csv(tmp_path / "rows.csv")
-    names = {"outcome": "z", "prediction": "f"}
-    audit = cal.audit(tmp_path / "rows.csv", **names, kind="amount")
+    names = {"outcome": "z", "prediction": "f", "kind": "amount"}
+    audit = cal.audit(tmp_path / "rows.csv", **names)
     effect = replace(audit.recalibration, chosen=chosen, deviance_after=audit.recalibration.deviance_before * 1.001)
     asked = asked_of(cal.audit, tmp_path / "rows.csv", **names)
     advice = advise_on_parts(replace(audit, recalibration=effect), asked)
@@ -393,7 +395,7 @@ def test_a_few_rows_and_zeros_are_assessed_as_far_as_they_can_be(z, f, how, erro
     clusters = None if clusters is None else clusters[: len(z)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        audit = cal.audit(z, f, clusters=clusters, **how, kind="amount")
+        audit = cal.audit(z, f, cluster=clusters, **how, kind="amount")
         assert audit.certificate.estimate == pytest.approx(error)
         for text in (str(audit), audit.details(), audit.to_json(), audit.to_html()):
             assert not re.search(r"\b(nan|NaN)\b", text)

@@ -20,7 +20,7 @@ from calibrant.table.missing import LeftOut, Moments
 from support.counting import assert_failures_within
 
 N = 300
-NAMES = {"label": "outcome", "score": "risk", "pos_label": "died"}
+NAMES = {"outcome": "outcome", "prediction": "risk", "pos_label": "died"}
 
 
 def patients():
@@ -105,7 +105,7 @@ def test_an_audit_says_what_it_left_out_in_every_form(files):
 
 
 @pytest.mark.grid
-@pytest.mark.parametrize("keywords", [{"by": "ward"}, {"clusters": "ward"}], ids=["by", "clusters"])
+@pytest.mark.parametrize("keywords", [{"by": "ward"}, {"cluster": "ward"}], ids=["by", "clusters"])
 @pytest.mark.parametrize("name", ["CSV", "pandas", "lazy Polars"])
 def test_other_columns_count_too(files, name, keywords):
     result = cal.audit(SOURCES[name](files), **NAMES, **keywords, missing="drop")
@@ -131,7 +131,7 @@ def test_arrays():
     frame = patients()
     weights = np.ones(N)
     weights[[20, 40]] = np.nan
-    result = cal.audit(frame.outcome, frame.risk, pos_label="died", sample_weight=weights, missing="drop")
+    result = cal.audit(frame.outcome, frame.risk, pos_label="died", weight=weights, missing="drop")
     assert result.left_out.causes == {"outcome": 3, "score": 2, "weight": 2}
     assert result.n == N - 5
     with_segments = cal.audit(
@@ -159,7 +159,7 @@ def test_what_is_left_is_checked_with_its_own_numbers_of_rows(files, tmp_path):
 
 def test_a_word_that_is_the_positive_class_is_no_missing_outcome(tmp_path):
     (tmp_path / "a.csv").write_text("y,p\n" + "na,0.2\nother,0.7\n,0.4\n" * 10)
-    result = cal.audit(tmp_path / "a.csv", label="y", score="p", pos_label="na", missing="drop")
+    result = cal.audit(tmp_path / "a.csv", outcome="y", prediction="p", pos_label="na", missing="drop")
     assert (result.positives, result.left_out.causes) == (10, {"outcome": 10})
 
 
@@ -186,7 +186,7 @@ def test_one_message_leads_to_the_first_result(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame = patients()
     frame.to_csv("icu.csv", index=False)
-    words = ["audit", "icu.csv", "--label", "outcome", "--score", "risk"]
+    words = ["audit", "icu.csv", "--outcome", "outcome", "--prediction", "risk"]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 2
     for part in (
@@ -250,14 +250,14 @@ def every_kind():
     return frame
 
 
-OF_CLASSES, OF_MEANS = ["p_a", "p_b", "p_c"], {"outcome_limits": (0, 30), "random_state": 1}
+OF_CLASSES, OF_MEANS = ["p_a", "p_b", "p_c"], {"limits": (0, 30), "random_state": 1}
 # Function -> how it is called with arrays, and by the names of columns where it takes these.
 READERS = {
     "certify": (lambda d, **how: cal.certify(d["y"], d["p"], **how), None),
-    "audit": (lambda d, **how: cal.audit(d["y"], d["p"], **how), {"label": "y", "score": "p"}),
+    "audit": (lambda d, **how: cal.audit(d["y"], d["p"], **how), {"outcome": "y", "prediction": "p"}),
     "audit of classes": (
         lambda d, **how: cal.audit(d["class"], d[OF_CLASSES], classes=[*"abc"], **how),
-        {"label": "class", "scores": "p_*"},
+        {"outcome": "class", "prediction": "p_*"},
     ),
     "audit of amounts": (
         lambda d, **how: cal.audit(d["z"], d["f"], **OF_MEANS, **how, kind="amount"),
@@ -265,22 +265,22 @@ READERS = {
     ),
     "audit_grades": (
         lambda d, **how: cal.audit_grades(d["y"], d["p"], d["part"], **how),
-        {"label": "y", "score": "p", "grade": "part"},
+        {"outcome": "y", "prediction": "p", "grade": "part"},
     ),
     "audit_segments": (
         lambda d, **how: cal.audit_segments(d["y"], d["p"], by={"part": d["part"]}, **how),
-        {"label": "y", "score": "p", "by": "part"},
+        {"outcome": "y", "prediction": "p", "by": "part"},
     ),
     "find_segments": (
         lambda d, **how: cal.find_segments(d["y"], d["p"], by={"part": d["part"]}, **how),
-        {"label": "y", "score": "p", "by": "part"},
+        {"outcome": "y", "prediction": "p", "by": "part"},
     ),
     "compare": (
-        lambda d, **how: cal.compare(d["y"], {name: d[name] for name in ("p", "q")}, clusters=d["site"], **how),
-        {"label": "y", "scores": ["p", "q"], "clusters": "site"},
+        lambda d, **how: cal.compare(d["y"], {name: d[name] for name in ("p", "q")}, cluster=d["site"], **how),
+        {"outcome": "y", "prediction": ["p", "q"], "cluster": "site"},
     ),
-    "selective": (lambda d, **how: cal.selective(d["y"], d["p"], **how), {"label": "y", "score": "p"}),
-    "certify clusters": (lambda d, **how: cal.certify(d["y"], d["p"], clusters=d["site"], **how), None),
+    "selective": (lambda d, **how: cal.selective(d["y"], d["p"], **how), {"outcome": "y", "prediction": "p"}),
+    "certify clusters": (lambda d, **how: cal.certify(d["y"], d["p"], cluster=d["site"], **how), None),
     "calibration_test": (lambda d, **how: cal.certificates.calibration_test(d["y"], d["p"], **how), None),
     "calibration_test of classes": (
         lambda d, **how: cal.certificates.calibration_test(d["class"], d[OF_CLASSES], n_simulations=99, **how),
@@ -288,7 +288,7 @@ READERS = {
     ),
     "certify of classes": (
         lambda d, **how: cal.certify(d["class"], d[OF_CLASSES], **how),
-        {"label": "class", "scores": OF_CLASSES},
+        {"outcome": "class", "prediction": OF_CLASSES},
     ),
     "certify of amounts": (lambda d, **how: cal.certify(d["z"], d["f"], **OF_MEANS, **how, kind="amount"), None),
     "calibration_test of amounts": (

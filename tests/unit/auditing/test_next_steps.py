@@ -36,16 +36,17 @@ FRAME = pd.DataFrame(
 FRAME["f"] = FRAME["the score"] * 2 + 0.1
 HOLES = FRAME.astype({"the score": object, "f": object}).copy()
 HOLES.loc[[3, 77], ["the score", "f"]] = np.nan
-TWO = {"label": "y", "score": "the score", "pos_label": "it's"}
-MEANS = {"outcome": "z", "prediction": "f"}
+OF_FIT = {"weight": "sample_weight", "cluster": "groups"}  # what `fit` calls columns
+TWO = {"outcome": "y", "prediction": "the score", "pos_label": "it's"}
+MEANS = {"kind": "amount", "outcome": "z", "prediction": "f"}
 # What is said of rows of two classes, and the arguments of `fit` that are the same.
 SAID = {
     "nothing": ({}, {}),
     "count": ({"count": "--n"}, {"count": COUNT}),
     "weight": ({"weight": "w"}, {"sample_weight": WEIGHT}),
-    "cluster": ({"clusters": "si\nte"}, {"groups": SITE}),
-    "clusters": ({"clusters": ["si\nte", "$ward"]}, {"groups": list(zip(SITE, WARD, strict=True))}),
-    "count and cluster": ({"clusters": ["si\nte"], "count": "--n"}, {"groups": SITE, "count": COUNT}),
+    "cluster": ({"cluster": "si\nte"}, {"groups": SITE}),
+    "clusters": ({"cluster": ["si\nte", "$ward"]}, {"groups": list(zip(SITE, WARD, strict=True))}),
+    "count and cluster": ({"cluster": ["si\nte"], "count": "--n"}, {"groups": SITE, "count": COUNT}),
 }  # fmt: skip
 
 
@@ -104,11 +105,11 @@ def test_the_next_step_fits_the_rows_as_they_were_audited(said, missing):
 
 
 @pytest.mark.parametrize("missing", [False, True])
-@pytest.mark.parametrize("said", [{}, {"exposure": "w"}, {"sample_weight": "w"}, {"clusters": ["si\nte"]}])
+@pytest.mark.parametrize("said", [{}, {"exposure": "w"}, {"weight": "w"}, {"cluster": ["si\nte"]}])
 def test_of_means_too(said, missing):
     kept = np.delete(np.arange(N), [3, 77]) if missing else np.arange(N)
-    columns = {"exposure": WEIGHT, "sample_weight": WEIGHT, "clusters": SITE}
-    of_fit = {{"clusters": "groups"}.get(name, name): columns[name][kept] for name in said}
+    columns = {"exposure": WEIGHT, "weight": WEIGHT, "cluster": SITE}
+    of_fit = {OF_FIT.get(name, name): columns[name][kept] for name in said}
     expected = cal.calibrators.ScaleCalibrator().fit(FRAME["f"].to_numpy()[kept], OUTCOME[kept], **of_fit)
     for source, names in sources(HOLES if missing else FRAME):
         asked = asked_of(cal.audit, source, **MEANS, **said, **({"missing": "drop"} if missing else {}))
@@ -124,8 +125,8 @@ def test_of_several_classes_too():
     expected = cal.MulticlassAutoCalibrator(members=["temperature"]).fit(proba, label)
     names = {"frame": frame, "P": proba, "y": label}
     for arguments, keywords in (
-        ((frame,), {"label": "y", "scores": "p_*"}),
-        (("classes.csv",), {"label": "y", "scores": ["p_a", "p_b", "p_c"]}),
+        ((frame,), {"outcome": "y", "prediction": "p_*"}),
+        (("classes.csv",), {"outcome": "y", "prediction": ["p_a", "p_b", "p_c"]}),
         ((label, proba), {"classes": ["a", "b", "c"]}),
     ):
         step = recalibration(
@@ -139,9 +140,9 @@ def test_of_several_classes_too():
 @pytest.mark.parametrize(
     ("keywords", "names"),
     [
-        ({"sample_weight": WEIGHT}, {"sample_weight": WEIGHT}),
+        ({"weight": WEIGHT}, {"weight": WEIGHT}),
         ({"count": COUNT}, {"count": COUNT}),
-        ({"clusters": SITE}, {"clusters": SITE}),
+        ({"cluster": SITE}, {"cluster": SITE}),
         ({}, {}),
     ],
 )
@@ -152,7 +153,7 @@ def test_arrays_stand_under_the_names_of_their_parameters(keywords, names, in_fr
     step = recalibration(asked_of(cal.audit, *source[0], **source[1], **keywords), "PlattCalibrator()")
     assert step.command is None
     found = run_python(step.python, y=FRAME["y"], p=P, frame=FRAME, **names)
-    of_fit = {{"clusters": "groups"}.get(name, name): values for name, values in keywords.items()}
+    of_fit = {OF_FIT.get(name, name): values for name, values in keywords.items()}
     expected = cal.PlattCalibrator().fit(P, Y, **of_fit)
     assert found.predict([0.1, 0.6]) == pytest.approx(expected.predict([0.1, 0.6]))
 
@@ -185,7 +186,7 @@ def test_the_other_label_is_named_as_it_is_written(written):
         "depth": 1,
         "direction": "too low",
     }
-    audit = cal.audit("rows.csv", label="y", score="p", pos_label=pos_label, **how)
+    audit = cal.audit("rows.csv", outcome="y", prediction="p", pos_label=pos_label, **how)
     assert audit.advice.action == "check the labels"
     turned = cal.audit(Y, P, by={"g": WARD}, **{name: value for name, value in how.items() if name != "by"})
     assert run_python(audit.advice.python).certificate == turned.certificate
@@ -224,20 +225,20 @@ def test_a_model_that_is_there_is_not_replaced():
 
 def test_a_password_is_left_out_and_that_is_said():
     source = cal.Query("SELECT 1", "postgresql://me:secret@host/db")
-    step = recalibration(asked_of(cal.audit, source, label="y", score="p"), "AutoCalibrator()")
+    step = recalibration(asked_of(cal.audit, source, outcome="y", prediction="p"), "AutoCalibrator()")
     for text in step:
         assert "secret" not in text
         assert text.endswith("  # with the password in place of ***")
     source = cal.Query("SELECT 1", "postgresql://me@host/db")
-    step = recalibration(asked_of(cal.audit, source, label="y", score="p"), "AutoCalibrator()")
+    step = recalibration(asked_of(cal.audit, source, outcome="y", prediction="p"), "AutoCalibrator()")
     assert words_of(step.command)[1:5] == ["--query", "SELECT 1", "--database", "postgresql://me@host/db"]
 
 
 def test_every_row_option_of_an_audit_is_one_of_recalibrate():
-    """But those of several classes, which no command fits."""
+    """So that what was said of them is not lost."""
     of_rows = set(OF_ROWS)
     assert of_rows <= set(known("audit"))
-    assert of_rows - set(known("recalibrate")) == {"--scores"}
+    assert of_rows <= set(known("recalibrate"))
     assert set(inspect.signature(cal.PlattCalibrator.fit).parameters) >= {
         "count",
         "groups",
@@ -248,9 +249,9 @@ def test_every_row_option_of_an_audit_is_one_of_recalibrate():
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_what_is_broken_at_a_width_still_runs(width):
-    FRAME.rename(columns={"si\nte": "a --score b, c"}).to_csv("my rows --x.csv", index=False)
+    FRAME.rename(columns={"si\nte": "a --prediction b, c"}).to_csv("my rows --x.csv", index=False)
     Path("model.json").touch()
-    audit = cal.audit("my rows --x.csv", **TWO, clusters="a --score b, c", tolerance=0.001)
+    audit = cal.audit("my rows --x.csv", **TWO, cluster="a --prediction b, c", tolerance=0.001)
     text = summary(audit, width, shell=True)
     command = text[text.index("\nNext ") + 5 :].replace(" \\\n", "")
     assert max(map(len, text.splitlines())) <= width

@@ -17,7 +17,7 @@ def rows():
 
 @pytest.mark.slow
 def test_of_labels(rows):
-    audit = cal.audit(*rows, costs=(1, 4), tolerance=0.1, clusters=np.arange(2_000) // 20)
+    audit = cal.audit(*rows, costs=(1, 4), tolerance=0.1, cluster=np.arange(2_000) // 20)
     text = audit.sentence(rows="patients", events="deaths", clusters="hospitals")
     ratio = audit.performance.observed_expected
     assert text.startswith(f"Among 2,000 patients in 100 hospitals there were {audit.positives:.0f} deaths (")
@@ -40,7 +40,7 @@ def test_of_a_tolerance(rows, tolerance, said):
 
 
 def test_without_intervals(rows):
-    text = cal.audit(*rows, sample_weight=np.linspace(0.1, 0.9, 2_000)).sentence()
+    text = cal.audit(*rows, weight=np.linspace(0.1, 0.9, 2_000)).sentence()
     assert "CI" not in text
     assert text.endswith(
         "without bounds: weights do not count rows (if each weight is a number of equal rows, pass count= or --count)."

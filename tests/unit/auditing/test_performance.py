@@ -109,7 +109,7 @@ def test_joining_neighbours_changes_no_limit_that_is_printed():
 
 def test_weights_that_are_no_rows_have_no_intervals():
     y, s = [0, 1, 0, 1, 1, 0], [0.1, 0.3, 0.4, 0.6, 0.8, 0.7]
-    found = cal.audit(y, s, sample_weight=[0.5, 1.5, 1.0, 2.0, 1.0, 0.25]).performance
+    found = cal.audit(y, s, weight=[0.5, 1.5, 1.0, 2.0, 1.0, 0.25]).performance
     for field in fields(Performance):
         one = getattr(found, field.name)
         if one is not None:

@@ -25,7 +25,7 @@ def rows(n=400, seed=0):
     return (rng.uniform(size=n) < p**1.2).astype(int), p
 
 
-NAMES = {"label": "y", "score": "p"}
+NAMES = {"outcome": "y", "prediction": "p"}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,9 @@ def folder(tmp_path_factory):
 
 
 def by_command(folder, *options):
-    done = CliRunner().invoke(app, ["audit", str(folder / "a.csv"), "--label", "y", "--score", "p", "--json", *options])
+    done = CliRunner().invoke(
+        app, ["audit", str(folder / "a.csv"), "--outcome", "y", "--prediction", "p", "--json", *options]
+    )
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)["provenance"]
 
@@ -174,19 +176,19 @@ def test_other_kernels_give_the_same_fingerprint():
 def test_calls_are_recorded_in_words(folder):
     y, p = rows()
     frame = pd.DataFrame({"y": y, "p": p, "who": np.arange(len(y)) // 4})
-    told = cal.audit(y, y_proba=p, tolerance=0.1, costs=np.array([1.0, 4.0]), random_state=7).provenance
+    told = cal.audit(y, prediction=p, tolerance=0.1, costs=np.array([1.0, 4.0]), random_state=7).provenance
     assert told.command == "calibrant.audit(y_true, y_proba, tolerance=0.1, costs=[1.0, 4.0], random_state=7)"
     assert told.parameters["costs"] == [1.0, 4.0]
     assert told.parameters["confidence_level"] == 0.95
     assert told.seed == 7
     assert not {"y_true", "y_proba", "name", "random_state"} & told.parameters.keys()
     assert (told.source, told.size, told.sha256, told.rows) == ("arrays", None, None, 400)
-    told = cal.audit(frame, **NAMES, clusters="who", random_state=np.random.default_rng(0)).provenance
+    told = cal.audit(frame, **NAMES, cluster="who", random_state=np.random.default_rng(0)).provenance
     assert told.command.startswith("calibrant.audit(y_true, label='y', score='p', clusters='who', random_state='Gen")
     assert (told.source, told.seed, told.parameters["clusters"]) == ("a DataFrame of pandas", None, "who")
     told = cal.audit([str(folder / "a.csv")], **NAMES, title="T", note="N", author="A").provenance
     assert told.command == (
-        f"calibrant.audit([{str(folder / 'a.csv')!r}], label='y', score='p', title='T', note='N', author='A')"
+        f"calibrant.audit([{str(folder / 'a.csv')!r}], outcome='y', prediction='p', title='T', note='N', author='A')"
     )
     assert (told.title, told.note, told.author) == ("T", "N", "A")
 
@@ -218,18 +220,18 @@ def test_commands_are_recorded(folder):
     )
     file = folder / "a.csv"
     assert found["command"] == (
-        f"calibrant audit {file} --label y --score p --json --title 'PD model 3' --note \"It's a test\" "
+        f"calibrant audit {file} --outcome y --prediction p --json --title 'PD model 3' --note \"It's a test\" "
         "--author Me --confidence 0.9"
     )
     assert found["source"] == str(file)
     assert found["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
-    assert found["parameters"]["label"] == "y"
+    assert found["parameters"]["outcome"] == "y"
     assert found["parameters"]["confidence_level"] == 0.9
     assert (found["title"], found["note"], found["author"]) == ("PD model 3", "It's a test", "Me")
 
 
 def test_standard_input_has_no_hash(folder):
-    arguments = ["audit", "-", "--label", "y", "--score", "p", "--json"]
+    arguments = ["audit", "-", "--outcome", "y", "--prediction", "p", "--json"]
     done = CliRunner().invoke(app, arguments, input=(folder / "a.csv").read_bytes())
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)["provenance"]
@@ -246,7 +248,7 @@ def test_standard_input_has_no_hash(folder):
 )
 def test_passwords_are_not_recorded(address):
     """Without a server: the call is recorded where the audit is made of its parts."""
-    given = {"y_true": cal.Query("SELECT 1", address), "label": "y", "score": "p"}
+    given = {"data": cal.Query("SELECT 1", address), "outcome": "y", "prediction": "p"}
     names = [
         "y_proba",
         "scores",
@@ -274,7 +276,7 @@ def test_passwords_are_not_recorded(address):
     given |= {"direction": "either"}
     told = provenance_of(
         cal.audit,
-        given | {"max_rows_per_cluster": 1, "guarantee": "ordinary", "n_folds": 5, "missing": "raise"},
+        given | {"cluster_cap": 1, "guarantee": "ordinary", "n_folds": 5, "missing": "raise"},
         rows=1.0,
         digest=1,
     )
@@ -292,10 +294,10 @@ def test_assumptions_and_limitations_are_those_of_the_audit():
     assert "Rows are independent draws from the population that the statements are about." in plain.assumptions
     assert any("never falls" in sentence for sentence in plain.assumptions)
     assert any("No tolerance" in sentence for sentence in plain.limitations)
-    asked = cal.audit(y, p, tolerance=0.2, clusters=np.arange(400) // 4).provenance
+    asked = cal.audit(y, p, tolerance=0.2, cluster=np.arange(400) // 4).provenance
     assert not any("No tolerance" in sentence for sentence in asked.limitations)
     assert any(sentence.startswith("Clusters are independent") for sentence in asked.assumptions)
-    weighted = cal.audit(y, p, sample_weight=np.full(400, 0.3)).provenance
+    weighted = cal.audit(y, p, weight=np.full(400, 0.3)).provenance
     assert any(sentence.startswith("Weights do not count rows") for sentence in weighted.assumptions)
 
 

@@ -26,7 +26,7 @@ def frame():
     return pd.DataFrame({"y": label.astype(int), "p": score, "sex": sex, "branch": branch, "age": rng.normal(40, 9, n)})
 
 
-NAMED = {"label": "y", "score": "p"}
+NAMED = {"outcome": "y", "prediction": "p"}
 
 
 @pytest.fixture(scope="module")
@@ -95,12 +95,12 @@ def test_an_audit_asks_of_segments_what_their_own_audit_does(frame):
     asked = {"by": ["branch", "age"], "min_rows": 30, "cuts": {"age": [30, 60]}}
     alone = audit_segments(frame, **asked, **NAMED)
     assert audit(frame, **asked, **NAMED).segments.to_dict() == alone.to_dict()
-    outcome = audit(frame, outcome=NAMED["label"], prediction=NAMED["score"], **asked).segments
+    outcome = audit(frame, kind="amount", **NAMED, **asked).segments
     assert outcome.segment.tolist() == alone.segment.tolist()
 
 
 def test_limitations_are_those_of_an_audit_with_segments(frame):
-    predicted = {"outcome": NAMED["label"], "prediction": NAMED["score"]}
+    predicted = {"kind": "amount", **NAMED}
     for whole in (partial(audit, frame, **NAMED), partial(audit, frame, **predicted)):
         limits = [" ".join(one.provenance.limitations) for one in (whole(), whole(by="sex", direction="too low"))]
         assert ["all of these rows together" in text for text in limits] == [True, False]
@@ -109,7 +109,7 @@ def test_limitations_are_those_of_an_audit_with_segments(frame):
 
 
 @pytest.mark.parametrize("asked", [{"min_rows": 30}, {"cuts": {"age": [30]}}, {"depth": 2}])
-@pytest.mark.parametrize("function", [audit, partial(audit, outcome="y", prediction="p")])
+@pytest.mark.parametrize("function", [audit, partial(audit, kind="amount", outcome="y", prediction="p")])
 def test_what_is_asked_of_segments_needs_some(frame, asked, function):
     with pytest.raises(ArgumentError, match=rf"expected {next(iter(asked))} with by, found it alone"):
         function(frame, **asked, **(NAMED if function is audit else {}))
@@ -201,7 +201,7 @@ REFUSED = [
     ({"by": {"y": ["F", "M"] * 6000}}, "among rows with one outcome no score is right"),
     ({"by": {"p": ["F", "M"] * 6000}}, "all intervals of scores anyway"),
     ({"by": {"sex": ["F", "M"]}}, "2 values in column sex and 12000 rows"),
-    ({"by": "p", "score": None}, "the names of both columns, label and score"),
+    ({"by": "p", "prediction": None}, "the names of both columns, outcome and prediction"),
 ]
 
 
@@ -230,9 +230,9 @@ def test_refused_beside_arrays(frame):
     with pytest.raises(ArgumentError, match="bounds of segments hold at one number of rows"):
         audit(y, p, by={"sex": frame["sex"]}, method="anytime")
     with pytest.raises(DataError, match="weights that count no rows"):
-        audit(y, p, by={"sex": frame["sex"]}, sample_weight=np.linspace(0.5, 2.0, len(y)))
+        audit(y, p, by={"sex": frame["sex"]}, weight=np.linspace(0.5, 2.0, len(y)))
     with pytest.raises(DataError, match="whose clusters are worth fewer than five"):
-        audit_segments(y, p, by={"sex": frame["sex"]}, clusters=np.arange(len(y)) % 4)
+        audit_segments(y, p, by={"sex": frame["sex"]}, cluster=np.arange(len(y)) % 4)
 
 
 def rows_in_clusters(clusters=60, rows=20):
@@ -247,17 +247,17 @@ def rows_in_clusters(clusters=60, rows=20):
 def test_a_segment_of_clusters_is_judged_as_its_rows_alone(tolerance):
     label, score, cluster = rows_in_clusters()
     region = np.array(["n", "s"])[cluster % 2]
-    found = audit_segments(label, score, by={"region": region}, clusters=cluster, tolerance=tolerance)
+    found = audit_segments(label, score, by={"region": region}, cluster=cluster, tolerance=tolerance)
     for name, error, ratio in zip(found.segment, found.error, found.observed_expected, strict=True):
         inside = region == name.removeprefix("region = ")
-        alone = audit(label[inside], score[inside], clusters=cluster[inside], tolerance=tolerance)
+        alone = audit(label[inside], score[inside], cluster=cluster[inside], tolerance=tolerance)
         assert error == pytest.approx(alone.certificate.estimate, rel=1e-9)
         if tolerance is None:
             assert ratio == pytest.approx(alone.performance.observed_expected.value, rel=1e-9)
     # At a third of the probability of failure, the worst segment is the one with the largest bound by itself.
     level = 1.0 - (1.0 - found.confidence_level) / 3.0
     alone = [
-        audit(label[of], score[of], clusters=cluster[of], tolerance=tolerance, confidence_level=level).certificate.bound
+        audit(label[of], score[of], cluster=cluster[of], tolerance=tolerance, confidence_level=level).certificate.bound
         for of in (region == "n", region == "s")
     ]
     assert found.bound == pytest.approx(max(alone), rel=1e-9)
@@ -269,9 +269,9 @@ def test_a_segment_of_clusters_is_judged_as_its_rows_alone(tolerance):
 def test_names_and_order_of_clusters_change_no_segment():
     label, score, cluster = rows_in_clusters()
     region, order = np.array(["n", "s"])[cluster % 2], np.random.default_rng(0).permutation(len(label))
-    one = audit_segments(label, score, by={"region": region}, clusters=cluster)
+    one = audit_segments(label, score, by={"region": region}, cluster=cluster)
     names = np.array([f"clinic {i * 7 % 60}" for i in range(60)])[cluster]
-    other = audit_segments(label[order], score[order], by={"region": region[order]}, clusters=names[order])
+    other = audit_segments(label[order], score[order], by={"region": region[order]}, cluster=names[order])
     assert one.to_dict() == other.to_dict()
 
 
@@ -279,7 +279,7 @@ def test_a_count_is_as_many_rows():
     label, score, cluster = rows_in_clusters()
     region, count = np.array(["n", "s"])[cluster % 2], 1 + np.arange(len(label)) % 3
     repeated = [np.repeat(each, count) for each in (label, score, region, cluster)]
-    for keywords in ({}, {"clusters": 3}):
+    for keywords in ({}, {"cluster": 3}):
         further = dict.fromkeys(keywords, cluster)
         one = audit_segments(label, score, by={"region": region}, count=count, **further)
         further = dict.fromkeys(keywords, repeated[3])
@@ -455,13 +455,13 @@ def amounts(n=3000):
 @pytest.mark.parametrize("direction", ["either", "too low", "too high"])
 def test_a_segment_of_amounts_is_judged_as_its_rows_alone(direction, clusters):
     outcome, prediction, exposure, region = amounts()
-    asked = {"outcome_limits": (0, 30), "direction": direction}
+    asked = {"limits": (0, 30), "direction": direction}
     found = audit(
         outcome,
         prediction,
         exposure=exposure,
         by={"region": region},
-        clusters=clusters,
+        cluster=clusters,
         tolerance=0.3,
         **asked,
         kind="amount",
@@ -469,7 +469,7 @@ def test_a_segment_of_amounts_is_judged_as_its_rows_alone(direction, clusters):
     level, bounds = 1.0 - (1.0 - found.confidence_level) / 3.0, []
     for name, error, ratio in zip(found.segment, found.error, found.observed_expected, strict=True):
         of = region == name.removeprefix("region = ")
-        further = {"exposure": exposure[of], "clusters": None if clusters is None else clusters[of]}
+        further = {"exposure": exposure[of], "cluster": None if clusters is None else clusters[of]}
         alone = certify(outcome[of], prediction[of], **further, **asked, confidence_level=level, kind="amount")
         bounds.append(alone.bound)
         assert error == pytest.approx(alone.estimate, rel=1e-9)
@@ -501,7 +501,7 @@ def test_amounts_without_a_cap_are_never_certified_by_segment():
 def test_amounts_of_zero_and_one_are_events_in_segments_too(frame):
     y, p, by = frame["y"].to_numpy(), frame["p"].to_numpy(), {"sex": frame["sex"]}
     one = audit_segments(y, p, by=by)
-    two = audit(y, p, by=by, outcome_limits=(0, 1), relative_to="rows", kind="amount").segments
+    two = audit(y, p, by=by, limits=(0, 1), relative_to="rows", kind="amount").segments
     for name in ("rows", "error", "observed_rate", "mean_predicted", "observed_expected", "low", "high"):
         np.testing.assert_allclose(getattr(one, name), getattr(two, name), rtol=1e-6, atol=1e-9)
     assert two.bound <= 1.25 * one.bound
@@ -512,10 +512,8 @@ def test_segments_of_amounts_from_every_source(tmp_path):
     table = pd.DataFrame({"z": outcome, "f": prediction, "e": exposure, "region": region})
     table.to_csv(tmp_path / "rows.csv", index=False)
     table.to_parquet(tmp_path / "rows.parquet")
-    named = {"outcome": "z", "prediction": "f", "exposure": "e", "by": "region", "outcome_limits": (0, 30)}
-    of_arrays = audit(
-        outcome, prediction, exposure=exposure, by={"region": region}, outcome_limits=(0, 30), kind="amount"
-    )
+    named = {"outcome": "z", "prediction": "f", "exposure": "e", "by": "region", "limits": (0, 30)}
+    of_arrays = audit(outcome, prediction, exposure=exposure, by={"region": region}, limits=(0, 30), kind="amount")
     for source in (table, pl.from_pandas(table), tmp_path / "rows.csv", tmp_path / "rows.parquet"):
         assert audit(source, **named, kind="amount").segments.to_dict() == of_arrays.segments.to_dict()
     mixed = audit(table, **(named | {"by": table["region"], "exposure": exposure}), kind="amount")
@@ -529,7 +527,7 @@ def test_a_tariff_says_which_segments_are_off():
         prediction,
         exposure=exposure,
         by={"region": region},
-        outcome_limits=(0, 30),
+        limits=(0, 30),
         tolerance=0.4,
         kind="amount",
     )
@@ -554,7 +552,7 @@ def test_amounts_have_segments_as_in_an_audit():
     rng = np.random.default_rng(3)
     predicted, region = rng.gamma(2.0, size=2_000), rng.choice(["north", "south"], 2_000)
     amount = np.minimum(rng.poisson(predicted * np.where(region == "north", 1.6, 1.0)), 20)
-    asked = {"by": {"region": region}, "kind": "amount", "outcome_limits": (0, 20), "tolerance": 0.3}
+    asked = {"by": {"region": region}, "kind": "amount", "limits": (0, 20), "tolerance": 0.3}
     alone = audit_segments(amount, predicted, **asked)
     assert alone.to_json() == audit(amount, predicted, **asked).segments.to_json()
     assert alone.verdicts.tolist() == ["refuted", "certified"]

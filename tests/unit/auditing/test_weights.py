@@ -30,7 +30,7 @@ def forms(audit) -> str:
 
 def test_whole_euros_are_no_rows_anywhere():
     y, p, ead = loans()
-    found = cal.audit(y, p, sample_weight=ead)
+    found = cal.audit(y, p, weight=ead)
     assert (found.certificate, found.test, found.max_regret, found.positives) == (None, None, None, None)
     assert found.n == found.provenance.rows == 400
     said = forms(found)
@@ -48,7 +48,7 @@ def test_a_shell_certifies_no_euros(tmp_path):
     y, p, ead = loans()
     file = tmp_path / "loans.csv"
     file.write_text("y,p,ead\n" + "".join(f"{a},{b!r},{c}\n" for a, b, c in zip(y, p.tolist(), ead, strict=True)))
-    asked = ["audit", str(file), "--label", "y", "--score", "p"]
+    asked = ["audit", str(file), "--outcome", "y", "--prediction", "p"]
     done = CliRunner().invoke(app, [*asked, "--weight", "ead", "--tolerance", "0.2"])
     assert done.exit_code == 2
     assert "pass --count" in re.sub(r"\s+", " ", done.stderr)
@@ -60,8 +60,8 @@ def test_a_shell_certifies_no_euros(tmp_path):
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_unit_of_weights_changes_nothing_of_means(scale, clustered):
     z, f, w = loans()
-    how = {"outcome_limits": (0, 1), "tolerance": 0.1, "clusters": np.arange(400) // 4 if clustered else None}
-    one, other = (cal.audit(z, f, sample_weight=unit * w, **how, kind="amount") for unit in (1.0, scale))
+    how = {"limits": (0, 1), "tolerance": 0.1, "cluster": np.arange(400) // 4 if clustered else None}
+    one, other = (cal.audit(z, f, weight=unit * w, **how, kind="amount") for unit in (1.0, scale))
     assert (str(one), one.provenance.digest) == (str(other), other.provenance.digest)
     assert one.provenance.fingerprint == other.provenance.fingerprint
     assert (one.observed, one.predicted) == pytest.approx([np.average(values, weights=w) for values in (z, f)])
@@ -75,6 +75,6 @@ def test_the_unit_of_weights_changes_nothing_of_means(scale, clustered):
 @pytest.mark.parametrize("scale", SCALES)
 def test_the_unit_of_weights_changes_nothing(scale):
     y, p, ead = loans()
-    one, other = (cal.audit(y, p, sample_weight=unit * ead) for unit in (1.0, scale))
+    one, other = (cal.audit(y, p, weight=unit * ead) for unit in (1.0, scale))
     assert (str(one), one.provenance.digest) == (str(other), other.provenance.digest)
     assert one.provenance.fingerprint == other.provenance.fingerprint

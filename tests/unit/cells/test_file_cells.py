@@ -49,7 +49,7 @@ def write_rows(path, s, y, w=None):
 
 
 def read(path, **keywords):
-    return read_table(path, label="y", score="s", **keywords)
+    return read_table(path, outcome="y", prediction="s", **keywords)
 
 
 def columns_of(table):

@@ -22,10 +22,10 @@ from calibrant import (
 from calibrant.certificates.kinds import KINDS, refusals
 
 N = 900
-LIMITS = {"outcome_limits": (0, 1)}
+LIMITS = {"limits": (0, 1)}
 COLUMNS = {
-    "event": {"label": "y", "score": "p"},
-    "classes": {"label": "c", "scores": "p_*"},
+    "event": {"outcome": "y", "prediction": "p"},
+    "classes": {"outcome": "c", "prediction": "p_*"},
     "amount": {"outcome": "y", "prediction": "p"},
 }
 
@@ -59,7 +59,7 @@ def test_rows_by_name_are_those_of_arrays(kind, frame, tmp_path):
         assert certify(source, **COLUMNS[kind], **asked).to_json() == alone.to_json()
         named = calibration_test(source, **COLUMNS[kind], kind=kind, n_simulations=19)
         assert named.to_json() == test.to_json()
-    for column, values in (("clusters", "g"), ("count", "n")):
+    for column, values in (("cluster", "g"), ("count", "n")):
         by_name = certify(frame, **COLUMNS[kind], **asked, **{column: values})
         assert by_name.bound == certify(*arrays(frame, kind), **asked, **{column: frame[values].to_numpy()}).bound
         assert by_name.bound != alone.bound
@@ -82,12 +82,12 @@ def test_the_kind_is_that_of_the_rows(frame):
 
 
 VALUES = {
-    "scores": "p_*", "score": "p", "label": "y", "outcome": "y", "prediction": "p", "classes": [0, 1, 2],
-    "notion": "sum", "sample_weight": np.ones(N), "exposure": np.ones(N), "outcome_limits": (0, 1),
+    "prediction": "p", "outcome": "y", "classes": [0, 1, 2],
+    "notion": "sum", "weight": np.ones(N), "exposure": np.ones(N), "limits": (0, 1),
     "cluster_limit": 5.0, "relative_to": "rows", "pos_label": 1, "direction": "too low", "method": "asymptotic",
-    "by": {"s": np.arange(N) % 2}, "max_rows_per_cluster": 2, "guarantee": "unseen clusters", "n_simulations": 99,
-    "clusters": np.arange(N) // 10, "distribution": "poisson", "chance": np.ones(N),
-    "smallest_chance": 0.5, "grade": "g", "target_error": 0.1, "costs": (1, 2), "weight": "w", "n_folds": 3,
+    "by": {"s": np.arange(N) % 2}, "cluster_cap": 2, "guarantee": "unseen clusters", "n_simulations": 99,
+    "cluster": np.arange(N) // 10, "distribution": "poisson", "chance": np.ones(N),
+    "smallest_chance": 0.5, "grade": "g", "target_error": 0.1, "costs": (1, 2), "n_folds": 3,
 }  # fmt: skip
 
 
@@ -107,11 +107,11 @@ def test_hints_lead_to_answers(frame):
     c, shares = arrays(frame, "classes")
     weights = np.linspace(0.5, 2.0, N)
     weighted = {"kind": "amount", "relative_to": "exposure", **LIMITS}
-    assert 0.0 < certify(y, p, sample_weight=weights, **weighted).bound < 1.0
+    assert 0.0 < certify(y, p, weight=weights, **weighted).bound < 1.0
     by = {"s": frame["s"].to_numpy()}
     assert certify(c == 2, shares[:, 2], by=by, direction="too low").parts is not None
-    assert certify(c, shares, clusters=frame["g"].to_numpy()).bound < 1.0
-    assert certify(y, p, clusters=frame["g"].to_numpy(), cluster_limit=10, **weighted).bound < 1.0
+    assert certify(c, shares, cluster=frame["g"].to_numpy()).bound < 1.0
+    assert certify(y, p, cluster=frame["g"].to_numpy(), cluster_limit=10, **weighted).bound < 1.0
 
 
 @pytest.mark.parametrize("name", ["depth", "min_rows", "cuts"])
@@ -123,9 +123,9 @@ def test_what_is_about_segments_needs_some(name, frame):
 @pytest.mark.parametrize("direction", ["either", "too low"])
 @pytest.mark.parametrize("clusters", [None, "g"])
 def test_segments_are_those_of_their_audit(clusters, direction, frame):
-    asked = {"tolerance": 0.2, "direction": direction, "clusters": clusters}
-    found = certify(frame, label="y", score="p", by="s", **asked)
-    known = audit_segments(frame, label="y", score="p", by="s", **asked)
+    asked = {"tolerance": 0.2, "direction": direction, "cluster": clusters}
+    found = certify(frame, outcome="y", prediction="p", by="s", **asked)
+    known = audit_segments(frame, outcome="y", prediction="p", by="s", **asked)
     assert (found.verdict, found.bound, found.lower_bound) == (known.verdict, known.bound, known.lower_bound)
     assert found.claim == known.claim
     assert found.parts.name.tolist() == known.segment.tolist()

@@ -13,7 +13,7 @@ from calibrant import OutcomeTable, calibration_test, certify
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, DataError
 
-OF_EVENTS = {"outcome_limits": (0, 1), "relative_to": "exposure"}
+OF_EVENTS = {"limits": (0, 1), "relative_to": "exposure"}
 AMOUNTS = {"kind": "amount", **OF_EVENTS}
 
 
@@ -39,15 +39,15 @@ def test_events_are_amounts_of_0_and_1(rows):
 
 
 def test_certify_gives_what_audit_does(rows):
-    for more in ({}, {"clusters": "g"}, {"missing": "drop", "smallest_chance": 0.02, "tolerance": 0.1}):
-        named = certify(rows, label="y", score="p", chance="c", **more)
-        of_audit = cal.audit(rows, label="y", score="p", chance="c", **more).certificate
+    for more in ({}, {"cluster": "g"}, {"missing": "drop", "smallest_chance": 0.02, "tolerance": 0.1}):
+        named = certify(rows, outcome="y", prediction="p", chance="c", **more)
+        of_audit = cal.audit(rows, outcome="y", prediction="p", chance="c", **more).certificate
         assert (named.claim, named.bound, named.lower_bound) == (of_audit.claim, of_audit.bound, of_audit.lower_bound)
-    by_segment = certify(rows, label="y", score="p", chance="c", by="s")
-    assert by_segment.bound == cal.audit(rows, label="y", score="p", chance="c", by="s").segments.bound
-    for name, value in {"max_rows_per_cluster": 2, "guarantee": "unseen clusters", "n_simulations": 99}.items():
+    by_segment = certify(rows, outcome="y", prediction="p", chance="c", by="s")
+    assert by_segment.bound == cal.audit(rows, outcome="y", prediction="p", chance="c", by="s").segments.bound
+    for name, value in {"cluster_cap": 2, "guarantee": "unseen clusters", "n_simulations": 99}.items():
         with pytest.raises(ArgumentError, match=f"no {name} with kind 'event', as clusters count by the chances"):
-            certify(rows.y, rows.p, chance=rows.c, clusters=rows.g, **{name: value})
+            certify(rows.y, rows.p, chance=rows.c, cluster=rows.g, **{name: value})
 
 
 def test_the_test_is_that_of_amounts(rows):
@@ -55,12 +55,10 @@ def test_the_test_is_that_of_amounts(rows):
     assert tested.p_value == calibration_test(rows.y, rows.p, chance=rows.c, **AMOUNTS).p_value < 0.001
     assert (tested.kind, tested.method) == ("event", "asymptotic")
     assert cal.audit(rows.y, rows.p, chance=rows.c).test.p_value == tested.p_value
-    assert calibration_test(rows.y, rows.p, sample_weight=1 / rows.c, **AMOUNTS).p_value == pytest.approx(
-        tested.p_value
-    )
+    assert calibration_test(rows.y, rows.p, weight=1 / rows.c, **AMOUNTS).p_value == pytest.approx(tested.p_value)
     right = np.random.default_rng(1).random(len(rows)) < rows.p
     assert calibration_test(right, rows.p, chance=rows.c).p_value > 0.05
-    for name, value in {"method": "exact", "clusters": rows.g, "n_simulations": 99}.items():
+    for name, value in {"method": "exact", "cluster": rows.g, "n_simulations": 99}.items():
         with pytest.raises(ArgumentError, match=f"no {name} with kind 'event'"):
             calibration_test(rows.y, rows.p, chance=rows.c, **{name: value})
     proba = np.column_stack([1.0 - rows.p, 0.5 * rows.p, 0.5 * rows.p])
@@ -83,7 +81,7 @@ def test_classes_are_events_against_the_rest(rows):
     assert asymptotic.method == "asymptotic"
     assert "for rows with known chances of at least 0.02" in both.claim
     assert "asymptotic" not in both.parts.claim
-    columns = {"label": "y", "scores": ["q", "p"], "classes": [0, 1], "kind": "classes", "chance": "c"}
+    columns = {"outcome": "y", "prediction": ["q", "p"], "classes": [0, 1], "kind": "classes", "chance": "c"}
     assert certify(rows.assign(q=1.0 - rows.p), **columns, smallest_chance=0.02).bound == both.bound
     for notion in ("sum", "pooled", "top_label"):
         with pytest.raises(ArgumentError, match="notion 'worst_class' or 'confidence' with chance"):
@@ -92,11 +90,11 @@ def test_classes_are_events_against_the_rest(rows):
 
 
 def test_segments_alone_are_those_of_an_audit(rows):
-    one = {"label": "y", "score": "p", "chance": "c", "smallest_chance": 0.02}
-    several = {"label": "y", "scores": ["q", "p"], "classes": [0, 1], "kind": "classes"}
-    amounts = {"outcome": "y", "prediction": "p", "outcome_limits": (0, 1)}
+    one = {"outcome": "y", "prediction": "p", "chance": "c", "smallest_chance": 0.02}
+    several = {"outcome": "y", "prediction": ["q", "p"], "classes": [0, 1], "kind": "classes"}
+    amounts = {"kind": "amount", "outcome": "y", "prediction": "p", "limits": (0, 1)}
     frame = rows.assign(q=1.0 - rows.p)
-    for kind in ({"score": "p", "label": "y"}, several, amounts):
+    for kind in ({"prediction": "p", "outcome": "y"}, several, amounts):
         for method in ("default", "asymptotic"):
             how = kind | {"chance": "c", "smallest_chance": 0.02, "by": "s", "method": method}
             alone, within = cal.audit_segments(frame, **how), cal.audit(frame, **how).segments
@@ -123,7 +121,7 @@ def test_grades_of_equal_chances_are_those_of_rows(rows):
 
 
 def test_grades_with_chances_are_those_of_all_cases(rows):
-    how = {"label": "y", "score": "p", "chance": "c"}
+    how = {"outcome": "y", "prediction": "p", "chance": "c"}
     wide, seen = (cal.audit_grades(rows, grade="s", **how, **more) for more in ({"smallest_chance": 0.002}, {}))
     assert (wide.grades["upper"] > seen.grades["upper"]).all()
     within = cal.audit(rows, grade="s", **how, smallest_chance=0.002).grades
@@ -134,10 +132,10 @@ def test_grades_with_chances_are_those_of_all_cases(rows):
     assert "known chances" in str(wide)
     weighted = np.average(rows.y[rows.s == "a"], weights=1.0 / rows.c[rows.s == "a"])
     assert wide.grades["observed_rate"][wide.grades["grade"] == "a"] == pytest.approx(weighted)
-    clustered = cal.audit_grades(rows, grade=[0.1], **how, clusters="g")
+    clustered = cal.audit_grades(rows, grade=[0.1], **how, cluster="g")
     assert clustered.grades["clusters"].max() <= rows.g.nunique()
     amounts = cal.audit_grades(
-        rows.y, rows.p, rows.s, chance=rows.c, smallest_chance=0.002, kind="amount", outcome_limits=(0, 1)
+        rows.y, rows.p, rows.s, chance=rows.c, smallest_chance=0.002, kind="amount", limits=(0, 1)
     )
     assert amounts.grades["upper"] == pytest.approx(wide.grades["upper"])
     assert amounts.rates == "means"
@@ -150,7 +148,7 @@ def test_a_chance_of_classes_is_named_with_the_row_that_was_given(rows, tmp_path
     frame = rows.assign(q=1.0 - rows.p, c=0.5)
     frame.loc[[5, 217, 300], "c"] = 0.1
     frame.to_parquet(tmp_path / "rows.parquet")
-    how = {"label": "y", "scores": ["q", "p"], "classes": [0, 1], "kind": "classes", "chance": "c"}
+    how = {"outcome": "y", "prediction": ["q", "p"], "classes": [0, 1], "kind": "classes", "chance": "c"}
     for verb in (certify, cal.audit, partial(cal.audit_segments, by="s")):
         for source, row in ((frame, 5), (str(tmp_path / "rows.parquet"), 6)):
             with pytest.raises(DataError, match=rf"chances of at least 0.2.* found 0.1 in row {row} and 2 more"):
@@ -182,14 +180,14 @@ def test_every_way_in_gives_the_same(rows, tmp_path):
     rows.to_csv(tmp_path / "rows.csv", index=False)
     rows.to_parquet(tmp_path / "rows.parquet")
     more = {"smallest_chance": 0.02, "tolerance": 0.05}
-    arrays = cal.audit(rows.y, rows.p, chance=rows.c, clusters=rows.g, by={"s": rows.s}, **more)
+    arrays = cal.audit(rows.y, rows.p, chance=rows.c, cluster=rows.g, by={"s": rows.s}, **more)
     assert arrays.certificate.n_clusters == rows.g.nunique()
     for source in (rows, str(tmp_path / "rows.csv"), str(tmp_path / "rows.parquet")):
-        found = cal.audit(source, label="y", score="p", chance="c", clusters="g", by="s", **more)
+        found = cal.audit(source, outcome="y", prediction="p", chance="c", cluster="g", by="s", **more)
         assert found.certificate == arrays.certificate
         assert found.segments.claim == arrays.segments.claim
         assert found.provenance.digest == arrays.provenance.digest
-        means = cal.audit(source, outcome="y", prediction="p", chance="c", **more, **OF_EVENTS)
+        means = cal.audit(source, kind="amount", outcome="y", prediction="p", chance="c", **more, **OF_EVENTS)
         assert means.certificate == certify(rows.y, rows.p, chance=rows.c, **more, **AMOUNTS)
     assert "known chances" in str(arrays)
     assert "for rows with known chances" in arrays.segments.claim
@@ -202,13 +200,16 @@ def test_a_shell_says_what_python_does(rows, tmp_path):
     def run(*options):
         return CliRunner().invoke(app, ["audit", path, "--chance", "c", *options])
 
-    labels, amounts = ["--label", "y", "--score", "p"], ["--outcome", "y", "--prediction", "p"]
+    labels, amounts = (
+        ["--outcome", "y", "--prediction", "p"],
+        ["--kind", "amount", "--outcome", "y", "--prediction", "p"],
+    )
     done = run(*labels, "--smallest-chance", "0.02", "--tolerance", "0.3", "--by", "s")
-    wanted = cal.audit(path, label="y", score="p", chance="c", smallest_chance=0.02, tolerance=0.3, by="s")
+    wanted = cal.audit(path, outcome="y", prediction="p", chance="c", smallest_chance=0.02, tolerance=0.3, by="s")
     assert str(wanted.segments) in done.stdout
     assert done.stdout.startswith(str(wanted).split("\n", 1)[0])
     assert done.exit_code == (not wanted.passed)
-    means = cal.audit(path, outcome="y", prediction="p", chance="c", smallest_chance=0.02, **OF_EVENTS)
+    means = cal.audit(path, kind="amount", outcome="y", prediction="p", chance="c", smallest_chance=0.02, **OF_EVENTS)
     done = run(*amounts, "--smallest-chance", "0.02", "--cap", "1", "--relative-to", "exposure")
     assert " ".join(str(means).split())[:240] in " ".join(done.stdout.split())
     for kind in (labels, amounts):
@@ -224,8 +225,8 @@ def test_rows_without_a_chance_can_be_left_out(rows, tmp_path):
     kept = cal.audit(gaps.y[gaps.c.notna()], gaps.p[gaps.c.notna()], chance=gaps.c[gaps.c.notna()]).certificate
     for found in (
         cal.audit(gaps.y, gaps.p, chance=gaps.c, missing="drop"),
-        cal.audit(gaps, label="y", score="p", chance="c", missing="drop"),
-        cal.audit(str(tmp_path / "rows.csv"), label="y", score="p", chance="c", missing="drop"),
+        cal.audit(gaps, outcome="y", prediction="p", chance="c", missing="drop"),
+        cal.audit(str(tmp_path / "rows.csv"), outcome="y", prediction="p", chance="c", missing="drop"),
     ):
         assert found.certificate == kept
         assert found.left_out.n == int(gaps.c.isna().sum())
@@ -236,7 +237,7 @@ def test_rows_without_a_chance_can_be_left_out(rows, tmp_path):
 def test_amounts_relative_to_what_is_predicted(rows):
     """Reaches of predictions are read off, each times the largest weight."""
     loss = 1_000.0 * rows.y
-    how = {"chance": rows.c, "outcome_limits": (0, 1_000)}
+    how = {"chance": rows.c, "limits": (0, 1_000)}
     known = certify(loss, 1_000.0 * rows.p, kind="amount", smallest_chance=0.02, **how)
     seen = certify(loss, 1_000.0 * rows.p, kind="amount", **how)
     assert known.too_low.proved
@@ -273,7 +274,7 @@ def test_equal_chances_keep_the_smallest_of_the_design(rows):
         ({"chance": 100.0}, "chances above 0, of 1 at most, found 100.0", {"chance": 1.0}),
         ({"chance": 0.0}, "chances above 0, of 1 at most, found 0.0", {"chance": 1.0}),
         ({"count": 1}, "one of a weight, a count and a chance of rows, found a count and a chance", {"count": None}),
-        ({"sample_weight": 1}, "found a weight and a chance", {"sample_weight": None}),
+        ({"weight": 1}, "found a weight and a chance", {"weight": None}),
         ({"costs": (1, 2)}, "chance without costs", {"costs": None}),
         ({"target_error": 0.1}, "chance without target_error", {"target_error": None}),
         ({"method": "anytime"}, "bounds of rows with chances hold at one number of rows", {"method": None}),
@@ -296,7 +297,7 @@ def test_what_is_refused_names_what_answers(rows, more, message, instead):
 
 def test_weights_say_where_chances_go(rows):
     with pytest.raises(DataError, match=r"calibrant\.audit with these as chance has bounds"):
-        cal.audit(rows.y, rows.p, sample_weight=1 / rows.c, tolerance=0.1)
+        cal.audit(rows.y, rows.p, weight=1 / rows.c, tolerance=0.1)
 
 
 def test_an_audit_is_shown(rows):

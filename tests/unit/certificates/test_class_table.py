@@ -132,5 +132,5 @@ def test_columns_of_a_frame():
     pd = pytest.importorskip("pandas")
     label, proba = rows_of(3, 200)
     frame = pd.DataFrame(proba, columns=["p_0", "p_1", "p_2"]).assign(y=label)
-    result = certify(frame, label="y", scores="p_*", tolerance=0.3).parts
+    result = certify(frame, outcome="y", prediction="p_*", tolerance=0.3).parts
     assert result.to_json() == certify(label, proba, tolerance=0.3).parts.to_json()

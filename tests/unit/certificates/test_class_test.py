@@ -270,27 +270,27 @@ def test_clusters_are_rotated_whatever_the_order_of_rows_and_their_names():
     label, proba, cluster = some_clusters()
     other = np.random.default_rng(5).permutation(len(label))
     asked = {"classes": [0, 1, 2], "n_simulations": 99}
-    first = cal.calibration_test(label, proba, clusters=cluster, **asked)
-    again = cal.calibration_test(label[other], proba[other], clusters=[f"c{-c}" for c in cluster[other]], **asked)
+    first = cal.calibration_test(label, proba, cluster=cluster, **asked)
+    again = cal.calibration_test(label[other], proba[other], cluster=[f"c{-c}" for c in cluster[other]], **asked)
     assert first.p_values == pytest.approx(again.p_values)
-    assert (first.method, first.n_clusters, first.max_rows_per_cluster) == ("asymptotic", 60, 1)
+    assert (first.method, first.n_clusters, first.cluster_cap) == ("asymptotic", 60, 1)
     assert tuple(first.p_values) == STATISTICS[:-1]
     assert "in 60 clusters, where every cluster has equal weight," in first.claim
-    equal = cal.calibration_test(label, proba, clusters=cluster, max_rows_per_cluster=None, **asked)
+    equal = cal.calibration_test(label, proba, cluster=cluster, cluster_cap=None, **asked)
     assert equal.p_values == pytest.approx(first.p_values)  # of clusters of one size
     assert "where every row has equal weight" in equal.claim
     sure = proba**2 / (proba**2).sum(axis=1, keepdims=True)
-    assert cal.calibration_test(label, sure, clusters=cluster, **asked).p_value == 0.01
+    assert cal.calibration_test(label, sure, cluster=cluster, **asked).p_value == 0.01
 
 
 def test_two_classes_of_clusters_are_events_and_amounts_of_clusters_are_tested():
     label, proba, cluster = some_clusters()
     positive, score = (label == 2).astype(int), proba[:, 2]
     pair = np.column_stack([1.0 - score, score])
-    of_two = cal.calibration_test(positive, pair, kind="classes", clusters=cluster)
-    events = cal.calibration_test(positive, score, clusters=cluster)
+    of_two = cal.calibration_test(positive, pair, kind="classes", cluster=cluster)
+    events = cal.calibration_test(positive, score, cluster=cluster)
     assert of_two.p_value == events.p_value
-    amounts = {"kind": "amount", "outcome_limits": (0, 1), "relative_to": "exposure", "clusters": cluster}
+    amounts = {"kind": "amount", "limits": (0, 1), "relative_to": "exposure", "cluster": cluster}
     result = cal.calibration_test(positive, score, **amounts)
     assert result.statistic == pytest.approx(events.statistic)
     assert (result.n_clusters, result.tail_factor) == (60, 1)  # ten rows of a cluster could all be off
@@ -303,11 +303,11 @@ def test_two_classes_of_clusters_are_events_and_amounts_of_clusters_are_tested()
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"clusters": np.arange(600) % 4}, "clusters worth at least 5 of equal size"),
-        ({"clusters": np.arange(600) % 4, "kind": "amount"}, "worth 4; take more clusters, or bound the error"),
-        ({"clusters": np.arange(600), "kind": "amount", "distribution": "poisson"}, "leave distribution out"),
-        ({"clusters": np.arange(600), "guarantee": "unseen clusters"}, "no guarantee with kind 'classes'"),
-        ({"clusters": np.arange(600), "method": "asymptotic"}, "no method with kind 'classes'"),
+        ({"cluster": np.arange(600) % 4}, "clusters worth at least 5 of equal size"),
+        ({"cluster": np.arange(600) % 4, "kind": "amount"}, "worth 4; take more clusters, or bound the error"),
+        ({"cluster": np.arange(600), "kind": "amount", "distribution": "poisson"}, "leave distribution out"),
+        ({"cluster": np.arange(600), "guarantee": "unseen clusters"}, "no guarantee with kind 'classes'"),
+        ({"cluster": np.arange(600), "method": "asymptotic"}, "no method with kind 'classes'"),
     ],
 )
 def test_clusters_that_cannot_be_tested(more, message):

@@ -192,9 +192,9 @@ def clustered_rows(clusters=60, size=20, sharper=1.0):
 @pytest.mark.parametrize("tolerance", [None, 0.2])
 def test_each_class_of_clusters_is_bounded_as_by_itself(tolerance):
     code, proba, cluster = clustered_rows()
-    worst = certify(code, proba, clusters=cluster, tolerance=tolerance)
+    worst = certify(code, proba, cluster=cluster, tolerance=tolerance)
     alone = [
-        certify(code == k, proba[:, k], clusters=cluster, tolerance=tolerance, **ways)
+        certify(code == k, proba[:, k], cluster=cluster, tolerance=tolerance, **ways)
         for k in range(3)
         for ways in [{} if tolerance is None else {"guarantee": "unseen clusters"}]
     ]
@@ -203,7 +203,7 @@ def test_each_class_of_clusters_is_bounded_as_by_itself(tolerance):
     assert worst.lower_bound <= worst.estimate <= worst.bound
     assert "clusters" in worst.claim
     assert "clusters are independent draws" in worst.assumptions[0]
-    table = certify(code, proba, clusters=cluster, tolerance=tolerance).parts
+    table = certify(code, proba, cluster=cluster, tolerance=tolerance).parts
     assert (table.lower <= table.error).all()
     assert (table.error <= table.upper).all()
     assert table.bound >= worst.bound
@@ -212,30 +212,30 @@ def test_each_class_of_clusters_is_bounded_as_by_itself(tolerance):
 def test_clusters_of_classes_from_a_dataframe_in_any_order():
     code, proba, cluster = clustered_rows()
     frame = pd.DataFrame(proba, columns=["p_0", "p_1", "p_2"]).assign(y=code, g=cluster)
-    bound = certify(code, proba, clusters=cluster).bound
+    bound = certify(code, proba, cluster=cluster).bound
     mixed = frame.sample(frac=1.0, random_state=1)
     for clusters in ("g", mixed["g"], mixed["g"].map("clinic {}".format).to_numpy()):
-        assert certify(mixed, label="y", scores="p_*", clusters=clusters).bound == bound
+        assert certify(mixed, outcome="y", prediction="p_*", cluster=clusters).bound == bound
     gaps = frame.assign(y=frame["y"].where(frame.index >= 3))
-    dropped = certify(gaps, label="y", scores="p_*", clusters="g", missing="drop")
-    assert dropped.bound == certify(code[3:], proba[3:], clusters=cluster[3:]).bound
+    dropped = certify(gaps, outcome="y", prediction="p_*", cluster="g", missing="drop")
+    assert dropped.bound == certify(code[3:], proba[3:], cluster=cluster[3:]).bound
 
 
 def test_classes_off_in_all_clusters_are_refuted():
     code, proba, cluster = clustered_rows(sharper=3.0)
-    assert certify(code, proba, clusters=cluster, tolerance=0.02).verdict == "refuted"
-    assert "refuted" in certify(code, proba, clusters=cluster, tolerance=0.02).parts.verdicts.tolist()
+    assert certify(code, proba, cluster=cluster, tolerance=0.02).verdict == "refuted"
+    assert "refuted" in certify(code, proba, cluster=cluster, tolerance=0.02).parts.verdicts.tolist()
 
 
 def test_what_clusters_of_classes_refuse():
     code, proba, cluster = clustered_rows()
     with pytest.raises(ArgumentError, match="bound the worst class, or the largest probability"):
-        certify(code, proba, clusters=cluster, notion="sum")
+        certify(code, proba, cluster=cluster, notion="sum")
     with pytest.raises(ArgumentError, match=r"give these columns to ClassScores\.from_scores"):
-        certify(ClassScores.from_scores(code, proba), clusters=cluster)
+        certify(ClassScores.from_scores(code, proba), cluster=cluster)
     with pytest.raises(DataError, match="worth at least 5"):
-        certify(code, proba, clusters=cluster % 3)
-    of_table = certify(ClassScores.from_scores(code, proba, clusters=cluster))
-    assert of_table.to_json() == certify(code, proba, clusters=cluster).to_json()
-    alike = audit(code, proba, clusters=cluster, max_rows_per_cluster=1)
+        certify(code, proba, cluster=cluster % 3)
+    of_table = certify(ClassScores.from_scores(code, proba, cluster=cluster))
+    assert of_table.to_json() == certify(code, proba, cluster=cluster).to_json()
+    alike = audit(code, proba, cluster=cluster, cluster_cap=1)
     assert alike.certificate.to_json() == of_table.to_json()

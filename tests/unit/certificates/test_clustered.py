@@ -111,15 +111,15 @@ STATEMENTS = {
 def test_neither_order_nor_names_nor_repeats_show(statement):
     y, s, g = sample()
     y[:30], s[:30], g[:30] = 0, 0.25, np.repeat(np.arange(100, 115), 2)  # groups that equal each other
-    first = statement(y, s, clusters=g)
+    first = statement(y, s, cluster=g)
     order = np.random.default_rng(1).permutation(len(y))
-    assert statement(y[order], s[order], clusters=g[order]) == first
+    assert statement(y[order], s[order], cluster=g[order]) == first
     names = np.array([f"patient {hash((7, x)) % 10_007}-{x}" for x in g.tolist()])
-    assert statement(y, s, clusters=names) == first
-    assert statement(y, s, clusters=[(x, None) for x in g.tolist()]) == first
+    assert statement(y, s, cluster=names) == first
+    assert statement(y, s, cluster=[(x, None) for x in g.tolist()]) == first
     w = np.random.default_rng(2).integers(0, 4, len(y))
-    repeated = statement(np.repeat(y, w), np.repeat(s, w), clusters=np.repeat(g, w))
-    assert statement(y, s, clusters=g, count=w) == repeated
+    repeated = statement(np.repeat(y, w), np.repeat(s, w), cluster=np.repeat(g, w))
+    assert statement(y, s, cluster=g, count=w) == repeated
 
 
 def test_hidden_events_of_groups_of_equal_size():
@@ -163,7 +163,7 @@ def test_singletons_agree_with_independent_rows():
     n = 2000
     s = rng.random(n)
     y = rng.random(n) < s
-    found, plain = certify(y, s, method="asymptotic", clusters=np.arange(n)), certify(y, s, method="asymptotic")
+    found, plain = certify(y, s, method="asymptotic", cluster=np.arange(n)), certify(y, s, method="asymptotic")
     assert found.estimate == plain.estimate
     assert 0.99 < found.width / plain.width < 1.03
     # The band of independent rows is an upper bound that is attained by continuous calibrated scores.
@@ -203,15 +203,15 @@ def test_upper_width_is_student_times_spread_and_hidden():
 def test_results_say_that_rows_were_clustered():
     y, s, g = sample()
     n_clusters = len(set(g.tolist()))
-    bound = certify(y, s, method="asymptotic", clusters=g, tolerance=0.01)
+    bound = certify(y, s, method="asymptotic", cluster=g, tolerance=0.01)
     assert bound.n_clusters == n_clusters
     assert "asymptotic in the number of clusters" in bound.claim
     assert "draw of the clusters" in bound.claim
     assert bound.assumptions[0].startswith("The clusters are independent")
     assert bound.rows_needed is None or bound.rows_needed > bound.n
     assert bound.bound == bound.estimate + bound.width
-    test = calibration_test(y, s, clusters=g)
-    assert test == calibration_test(y, s, method="asymptotic", clusters=g)
+    test = calibration_test(y, s, cluster=g)
+    assert test == calibration_test(y, s, method="asymptotic", cluster=g)
     assert (test.n_clusters, test.n_simulations, test.method) == (n_clusters, 999, "asymptotic")
     assert "rotations of the clusters, asymptotic in their number" in test.claim
     assert test.to_dict()["assumptions"][0].startswith("The clusters are independent")
@@ -224,7 +224,7 @@ def test_rows_needed_are_enough_for_a_decision():
     g = np.repeat(np.arange(200), 10)
     s = 0.05 + 0.9 * rng.random(2000)
     y = rng.random(200)[g] < s
-    found = certify(y, s, method="asymptotic", clusters=g, tolerance=0.07)
+    found = certify(y, s, method="asymptotic", cluster=g, tolerance=0.07)
     assert found.verdict == "undecided"
     assert 2000 < found.rows_needed < 20_000
 
@@ -232,10 +232,10 @@ def test_rows_needed_are_enough_for_a_decision():
 def test_only_right_scores():
     """Scores 0 and 1 that are all right: no noise at all, and nothing but events that may be hidden."""
     y = np.tile([0, 1], 50)
-    found = certify(y, y.astype(float), method="asymptotic", clusters=np.arange(100))
+    found = certify(y, y.astype(float), method="asymptotic", cluster=np.arange(100))
     assert found.estimate == found.lower_bound == 0.0
     assert found.bound == pytest.approx(1.0 - 0.05**0.01, rel=1e-12)
-    assert calibration_test(y, y.astype(float), method="asymptotic", clusters=np.arange(100)).p_value == 1.0
+    assert calibration_test(y, y.astype(float), method="asymptotic", cluster=np.arange(100)).p_value == 1.0
 
 
 @pytest.mark.parametrize("method", ["asymptotic", "default"])
@@ -243,27 +243,27 @@ def test_the_bound_is_the_error_seen_and_the_width(method):
     rng = np.random.default_rng(0)
     g, p = np.repeat(np.arange(400), 2), rng.uniform(size=800)
     y = (rng.uniform(size=800) < p).astype(int)
-    found = certify(y, p, clusters=g, max_rows_per_cluster=2, method=method)
+    found = certify(y, p, cluster=g, cluster_cap=2, method=method)
     assert 0.0 < found.estimate < found.bound < 1.0
     assert found.bound == pytest.approx(found.estimate + found.width)
 
 
 def test_a_bound_for_independent_rows_is_refused():
-    with pytest.raises(ArgumentError, match=r"'default' or 'asymptotic' with clusters.*one row of each cluster"):
-        certify(*sample()[:2], clusters=sample()[2], method="anytime")
+    with pytest.raises(ArgumentError, match=r"'default' or 'asymptotic' with cluster.*one row of each cluster"):
+        certify(*sample()[:2], cluster=sample()[2], method="anytime")
 
 
 def test_exact_test_is_refused():
     y, s, g = sample()
-    with pytest.raises(ArgumentError, match=r"'asymptotic' with clusters, found method 'exact'.*leave out method"):
-        calibration_test(y, s, clusters=g, method="exact")
+    with pytest.raises(ArgumentError, match=r"'asymptotic' with cluster, found method 'exact'.*leave out method"):
+        calibration_test(y, s, cluster=g, method="exact")
 
 
 def test_the_default_is_proved_where_there_are_groups_enough():
     """From 10 log(1 / delta) groups on: 30 at .05, 47 at .01."""
     for clusters, delta, method in ((29, 0.05, "asymptotic"), (30, 0.05, "default"), (46, 0.01, "asymptotic")):
         y, s, g = np.tile([0, 1], clusters), np.full(2 * clusters, 0.5), np.repeat(np.arange(clusters), 2)
-        assert certify(y, s, clusters=g, confidence_level=1 - delta).method == method
+        assert certify(y, s, cluster=g, confidence_level=1 - delta).method == method
 
 
 @pytest.mark.parametrize("cap", [1, 3, 7, 1000])
@@ -280,8 +280,8 @@ def test_rows_of_large_groups_count_less(cap):
     assert sorted(found.size) == sorted(np.minimum(np.bincount(g), cap))
     assert found.n_rows == 600
     assert found.step.sum() == pytest.approx((weight * (y - s)).sum(), abs=1e-9)
-    bound = certify(y, s, clusters=g, max_rows_per_cluster=cap)
-    assert bound.max_rows_per_cluster == cap
+    bound = certify(y, s, cluster=g, cluster_cap=cap)
+    assert bound.cluster_cap == cap
     assert bound.n == 600
     assert (
         "every cluster has equal weight" if cap == 1 else f"no cluster has more weight than {cap:,} rows"
@@ -293,15 +293,15 @@ def test_caps_that_make_no_sense():
     y, s, g = sample()
     for cap in (0, -1, 1.5, "many", math.inf):
         for statement in STATEMENTS.values():
-            with pytest.raises(ArgumentError, match="max_rows_per_cluster"):
-                statement(y, s, clusters=g, max_rows_per_cluster=cap)
+            with pytest.raises(ArgumentError, match="cluster_cap"):
+                statement(y, s, cluster=g, cluster_cap=cap)
 
 
 def test_without_a_cap_every_row_counts_the_same_and_nothing_is_proved():
     y, s, g = sample()
-    found = certify(y, s, clusters=g, max_rows_per_cluster=None)
+    found = certify(y, s, cluster=g, cluster_cap=None)
     assert found.method == "asymptotic"
-    assert found.max_rows_per_cluster is None
+    assert found.cluster_cap is None
     assert found.estimate == pytest.approx(certify(y, s).estimate, abs=1e-12)
 
 
@@ -313,66 +313,66 @@ def with_last(g, value):
 def test_bad_groups(statement):
     y, s, g = sample()
     with pytest.raises(ArgumentError, match="a table does not know which row belongs to which cluster"):
-        statement(ScoreTable.from_scores(y, s), clusters=g)
+        statement(ScoreTable.from_scores(y, s), cluster=g)
     with pytest.raises(ArgumentError, match="no scores"):
-        statement(y, clusters=g)
+        statement(y, cluster=g)
     with pytest.raises(DataError, match="as many clusters as rows, found 599 clusters and 600 rows"):
-        statement(y, s, clusters=g[:-1])
+        statement(y, s, cluster=g[:-1])
     for missing in (None, np.nan, float("nan"), np.datetime64("NaT")):
         with pytest.raises(DataError, match=r"a cluster in every row, found .* in row 599"):
-            statement(y, s, clusters=with_last(g, missing))
+            statement(y, s, cluster=with_last(g, missing))
     with pytest.raises(DataError, match="nan in row 0 and 599 more"):
-        statement(y, s, clusters=np.full(600, np.nan))
+        statement(y, s, cluster=np.full(600, np.nan))
     with pytest.raises(DataError, match="masked value in row 1 and 1 more"):
-        statement(y, s, clusters=np.ma.MaskedArray(g, mask=[0, 1, 1] + [0] * 597))
+        statement(y, s, cluster=np.ma.MaskedArray(g, mask=[0, 1, 1] + [0] * 597))
     with pytest.raises(DataError, match="cannot be hashed"):
-        statement(y, s, clusters=with_last(g, [1]))
+        statement(y, s, cluster=with_last(g, [1]))
     with pytest.raises(DataError, match="one column"):
-        statement(y, s, clusters=np.stack([g, g], axis=1))
+        statement(y, s, cluster=np.stack([g, g], axis=1))
     for no_column in ("g", 7, {1, 2}):
         with pytest.raises(DataError, match="cluster"):
-            statement(y, s, clusters=no_column)
+            statement(y, s, cluster=no_column)
     with pytest.raises(DataError, match="whole number of equal rows"):
-        statement(y, s, clusters=g, count=np.full(600, 0.5))
+        statement(y, s, cluster=g, count=np.full(600, 0.5))
     with pytest.raises(DataError, match="1 clusters, the largest with 100% of the rows, worth 1;"):
-        statement(y, s, clusters=np.zeros(600))
+        statement(y, s, cluster=np.zeros(600))
     with pytest.raises(DataError, match="worth 4"):
-        statement(y, s, clusters=np.repeat(np.arange(4), 150))
+        statement(y, s, cluster=np.repeat(np.arange(4), 150))
     with pytest.raises(DataError, match="scores between 0 and 1"):
-        statement(y, 2 * s, clusters=g)
+        statement(y, 2 * s, cluster=g)
 
 
 def test_columns_of_dataframes():
     y, s, g = sample()
     names = [f"p{x}" for x in g.tolist()]
-    expected = STATEMENTS["certify"](y, s, clusters=names)
+    expected = STATEMENTS["certify"](y, s, cluster=names)
     columns = [pd.Series(names), pd.Series(names, dtype="category"), pl.Series(names), np.c_[names]]
     for clusters in columns:
-        assert STATEMENTS["certify"](y, s, clusters=clusters) == expected
+        assert STATEMENTS["certify"](y, s, cluster=clusters) == expected
     with pytest.raises(DataError, match="in row 1"):
-        certify(y, s, method="asymptotic", clusters=["a", pd.NA, *names[2:]])
+        certify(y, s, method="asymptotic", cluster=["a", pd.NA, *names[2:]])
     with pytest.raises(DataError, match="in row 3"):
-        certify(y, s, method="asymptotic", clusters=pd.Series([*names[:3], None, *names[4:]], dtype="string"))
+        certify(y, s, method="asymptotic", cluster=pd.Series([*names[:3], None, *names[4:]], dtype="string"))
 
 
 def test_simulations_are_seeded():
     y, s, g = sample()
 
     def low(seed):
-        return certify(y, s, method="asymptotic", clusters=g, n_simulations=99, random_state=seed)
+        return certify(y, s, method="asymptotic", cluster=g, n_simulations=99, random_state=seed)
 
     assert low(1) == low(1) == low(np.random.default_rng(1))
     for count in (0, 1.5, "many"):
         with pytest.raises(ArgumentError, match="n_simulations"):
-            certify(y, s, method="asymptotic", clusters=g, n_simulations=count)
+            certify(y, s, method="asymptotic", cluster=g, n_simulations=count)
     with pytest.raises(ArgumentError, match="at least 39 simulations"):
-        certify(y, s, method="asymptotic", clusters=g, n_simulations=38, confidence_level=0.975)
+        certify(y, s, method="asymptotic", cluster=g, n_simulations=38, confidence_level=0.975)
 
 
 def test_one_class_and_a_table_like_object():
     g = np.arange(40)
     for label in (0, 1):
-        found = certify(np.full(40, label), np.full(40, 0.5), method="asymptotic", clusters=g)
+        found = certify(np.full(40, label), np.full(40, 0.5), method="asymptotic", cluster=g)
         assert found.estimate == 0.5
         assert found.bound <= 1.0
     assert isinstance(clustered(cluster_rows(np.zeros(40, dtype=int), np.full(40, 0.5), g)), Clustered)

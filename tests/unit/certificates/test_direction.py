@@ -112,7 +112,7 @@ def test_clusters_have_a_direction():
     clusters = np.arange(3_000) // 10
     for method in ("default", "asymptotic"):
         low, high = (
-            certify(TOO_HIGH, P, clusters=clusters, direction=way, method=method, n_simulations=99)
+            certify(TOO_HIGH, P, cluster=clusters, direction=way, method=method, n_simulations=99)
             for way in ("too low", "too high")
         )
         assert low.bound < high.bound
@@ -176,17 +176,15 @@ def test_another_direction_is_refused():
 
 def test_means_have_a_direction():
     z, f = np.tile([0.0, 0.0, 0.0, 1.0], 2_000), np.full(8_000, 0.3)
-    either = certify(z, f, outcome_limits=(0, 1), tolerance=0.1, kind="amount")
+    either = certify(z, f, limits=(0, 1), tolerance=0.1, kind="amount")
     for way, side in (("too low", either.too_low), ("too high", either.too_high)):
-        asked = certify(z, f, outcome_limits=(0, 1), tolerance=0.1, direction=way, kind="amount")
+        asked = certify(z, f, limits=(0, 1), tolerance=0.1, direction=way, kind="amount")
         assert (asked.bound, asked.lower_bound, asked.estimate) == (side.upper, side.lower, side.estimate)
         assert asked.verdict == side.verdict
         assert asked.too_low == either.too_low
         assert f"as far as they are {way}, the mean calibration error" in asked.claim
     assert either.verdict == "refuted"
-    assert (
-        certify(z, f, outcome_limits=(0, 1), tolerance=0.1, direction="too low", kind="amount").verdict == "certified"
-    )
+    assert certify(z, f, limits=(0, 1), tolerance=0.1, direction="too low", kind="amount").verdict == "certified"
     with pytest.raises(ArgumentError, match="direction"):
         certify(z, f, direction="both", kind="amount")
 
@@ -225,7 +223,7 @@ def test_errors_of_both_sides_are_the_worse_of_each_by_itself(seed, n, kind):
 @given(seed=st.integers(0, 10**6), n=st.integers(60, 400), kind=st.sampled_from(["event", "amount"]))
 def test_what_is_wrong_the_other_way_alone_refutes_nothing(seed, n, kind):
     p, _, _ = draw_rows(seed, n)
-    limits = {"outcome_limits": (0.0, 3.0)} if kind == "amount" else {}
+    limits = {"limits": (0.0, 3.0)} if kind == "amount" else {}
     result = certify(np.zeros(n), np.maximum(p[:, 0], 0.01), kind=kind, direction="too low", tolerance=1e-6, **limits)
     assert (result.estimate, result.lower_bound) == (0.0, 0.0)
     assert result.verdict != "refuted"
@@ -241,13 +239,13 @@ def test_what_is_wrong_the_other_way_alone_refutes_nothing(seed, n, kind):
 def test_no_side_of_amounts_depends_on_the_limit_of_the_other(seed, n, clustered, relative_to):
     """But for lower bounds, which need to know how far outcomes can be off the other way, and bounds by moments."""
     p, code, cluster = draw_rows(seed, n)
-    columns = {"clusters": cluster} if clustered else {}
+    columns = {"cluster": cluster} if clustered else {}
     results = [
         certify(
             code.astype(float),
             2.0 * p[:, 1] + 0.01,
             kind="amount",
-            outcome_limits=(0.0, cap),
+            limits=(0.0, cap),
             relative_to=relative_to,
             direction=way,
             tolerance=0.3,

@@ -108,7 +108,7 @@ def test_what_is_taken_off_grows_with_the_tail():
     # quantiles of Pareto's distribution, of a variance that is hardly finite: a sample of index 1.5 may look like it
     middle = calibration_test(((np.arange(n) + 0.5) / n) ** (-1.0 / 2.2) * 1.2 / 2.2, np.ones(n), kind="amount")
     heavy = calibration_test(f * (rng.pareto(1.3, n) + 1.0) * 0.3 / 1.3, f, kind="amount")
-    capped = calibration_test(rng.uniform(size=n) ** 2, np.full(n, 1 / 3), outcome_limits=(0, 1), kind="amount")
+    capped = calibration_test(rng.uniform(size=n) ** 2, np.full(n, 1 / 3), limits=(0, 1), kind="amount")
     assert [one.tail_factor for one in (light, middle, heavy, capped)] == [1, 2, 3, 0]
     assert "less what residuals that were not seen, up to three times as large as the largest, may add" in heavy.claim
 
@@ -165,4 +165,4 @@ def test_bad_input_is_named():
     ):
         calibration_test([0, 1], [1.0, 1.0], kind="amount")
     with pytest.raises(DataError, match="certify"):
-        calibration_test(OutcomeTable.from_outcomes(z, f, exposure=w, clusters=z), kind="amount")
+        calibration_test(OutcomeTable.from_outcomes(z, f, exposure=w, cluster=z), kind="amount")

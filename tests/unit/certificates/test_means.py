@@ -21,7 +21,7 @@ def book(n, seed=0, mean=0.2):
 
 def test_both_sides_and_the_worse_of_them():
     outcome, prediction, exposure = book(4_000)
-    certificate = certify(outcome, prediction, exposure=exposure, outcome_limits=(0, 20), tolerance=0.5, kind="amount")
+    certificate = certify(outcome, prediction, exposure=exposure, limits=(0, 20), tolerance=0.5, kind="amount")
     low, high = certificate.too_low, certificate.too_high
     assert certificate.bound == max(low.upper, high.upper)
     assert certificate.estimate == max(low.estimate, high.estimate)
@@ -41,15 +41,13 @@ def test_no_order_of_rows_shows():
     cluster = np.arange(500) // 3
     order = np.random.default_rng(1).permutation(500)
     for clusters in ((None, None), (cluster, 1_000 - cluster[order])):
-        one = certify(
-            outcome, prediction, exposure=exposure, outcome_limits=(0, 9), clusters=clusters[0], kind="amount"
-        )
+        one = certify(outcome, prediction, exposure=exposure, limits=(0, 9), cluster=clusters[0], kind="amount")
         two = certify(
             outcome[order],
             prediction[order],
             exposure=exposure[order],
-            outcome_limits=(0, 9),
-            clusters=clusters[1],
+            limits=(0, 9),
+            cluster=clusters[1],
             kind="amount",
         )
         assert one.to_dict() == two.to_dict()
@@ -57,12 +55,12 @@ def test_no_order_of_rows_shows():
 
 def test_clusters_of_one_row_are_rows():
     outcome, prediction, _ = book(600)
-    rows = certify(outcome, prediction, outcome_limits=(0, 9), random_state=np.random.default_rng(3), kind="amount")
+    rows = certify(outcome, prediction, limits=(0, 9), random_state=np.random.default_rng(3), kind="amount")
     single = certify(
         outcome,
         prediction,
-        outcome_limits=(0, 9),
-        clusters=np.arange(600),
+        limits=(0, 9),
+        cluster=np.arange(600),
         random_state=np.random.default_rng(3),
         kind="amount",
     )
@@ -74,9 +72,9 @@ def test_clusters_of_one_row_are_rows():
 
 def test_a_limit_of_clusters_serves_in_place_of_a_cap():
     outcome, prediction, _ = book(4_000)
-    bounds = partial(certify, outcome, prediction, kind="amount", clusters=np.arange(4_000) // 4)
-    by_rows = bounds(outcome_limits=(0, 50)).too_low
-    limited = bounds(outcome_limits=(0, 50), cluster_limit=60).too_low
+    bounds = partial(certify, outcome, prediction, kind="amount", cluster=np.arange(4_000) // 4)
+    by_rows = bounds(limits=(0, 50)).too_low
+    limited = bounds(limits=(0, 50), cluster_limit=60).too_low
     alone = bounds(cluster_limit=60).too_low
     assert alone.upper == limited.upper < by_rows.upper
     assert alone.proved
@@ -95,10 +93,9 @@ def test_a_cluster_limit_is_in_the_unit_of_the_weights(scale):
     rng = np.random.default_rng(5)
     f, w = rng.uniform(0.1, 0.9, 600), rng.integers(1, 9, 600)
     z, most = (rng.random(600) < f).astype(float), 40.0
-    limits = {"outcome_limits": (0, 1), "clusters": np.arange(600) // 4}
+    limits = {"limits": (0, 1), "cluster": np.arange(600) // 4}
     one, other = (
-        certify(z, f, sample_weight=unit * w, cluster_limit=unit * most, **limits, kind="amount")
-        for unit in (1.0, scale)
+        certify(z, f, weight=unit * w, cluster_limit=unit * most, **limits, kind="amount") for unit in (1.0, scale)
     )
     for side in ("too_low", "too_high"):
         low, high = (getattr(certificate, side) for certificate in (one, other))
@@ -114,7 +111,7 @@ def test_without_a_cap_one_side_is_asymptotic_or_refused():
     assert certificate.too_high.proved
     few = certify(amounts[:300], np.full(300, 0.5), tolerance=0.9, kind="amount")
     assert (few.too_low.method, few.too_low.upper) == ("none", math.inf)
-    assert "outcome_limits=(0, M)" in few.too_low.sentence
+    assert "limits=(0, M)" in few.too_low.sentence
     assert few.too_high.upper <= 1.0
     assert few.bound == math.inf
     assert few.verdict == "undecided"
@@ -155,13 +152,10 @@ def test_without_a_cap_nothing_certifies_that_predictions_are_not_too_low():
     ]
     assert [side.verdict for side in sides] == ["certified", "undecided"]
     assert "asymptotic" not in sides[0].claim
-    capped = certify(outcome, prediction, tolerance=0.9, outcome_limits=(0, 50), kind="amount")
+    capped = certify(outcome, prediction, tolerance=0.9, limits=(0, 50), kind="amount")
     assert (capped.verdict, len(capped.assumptions)) == ("certified", 4)
     assert (
-        certify(outcome, prediction, outcome_limits=(0, 50), method="asymptotic", kind="amount").claim.count(
-            "asymptotic"
-        )
-        == 1
+        certify(outcome, prediction, limits=(0, 50), method="asymptotic", kind="amount").claim.count("asymptotic") == 1
     )
     low = certify(outcome, 0.3 * prediction, tolerance=0.5, kind="amount")
     assert (low.verdict, low.too_low.verdict) == ("refuted", "refuted")
@@ -171,19 +165,17 @@ def test_without_a_cap_nothing_certifies_that_predictions_are_not_too_low():
 def test_without_a_cap_an_outcome_three_times_the_largest_is_allowed_for(amount):
     outcome = np.tile([0.9, 0.9, 0.9, amount], 100)
     without = certify(outcome, np.ones(400), kind="amount").too_low
-    at_three = certify(
-        outcome, np.ones(400), outcome_limits=(0, 3 * amount), method="asymptotic", kind="amount"
-    ).too_low
+    at_three = certify(outcome, np.ones(400), limits=(0, 3 * amount), method="asymptotic", kind="amount").too_low
     assert without.upper == pytest.approx(at_three.upper, rel=1e-12)
     assert "relies on the largest outcomes having been seen" in without.sentence
 
 
 def test_a_lower_bound_says_that_it_relies_on_the_cap():
     outcome = np.tile([0.0, 0.0, 0.0, 1.0], 50)
-    high = certify(outcome, np.ones(200), outcome_limits=(0, 2), kind="amount").too_high
+    high = certify(outcome, np.ones(200), limits=(0, 2), kind="amount").too_high
     assert "whatever the size of outcomes). They are too high by at least" in high.sentence
     assert high.sentence.endswith(", for outcomes of at most 2).")
-    low = certify(outcome, np.full(200, 0.05), outcome_limits=(0, 2), kind="amount").too_low
+    low = certify(outcome, np.full(200, 0.05), limits=(0, 2), kind="amount").too_low
     assert low.lower > 0.0
     assert low.sentence.count("at most 2") == 1
 
@@ -191,11 +183,11 @@ def test_a_lower_bound_says_that_it_relies_on_the_cap():
 @pytest.mark.parametrize(("clusters", "words"), [(None, "too few rows"), ("one", "too few clusters")])
 def test_no_limit_of_too_few_rows(clusters, words):
     clusters = clusters and np.zeros(1)
-    certificate = certify([1.0], [0.5], outcome_limits=(0, 1), relative_to="rows", clusters=clusters, kind="amount")
+    certificate = certify([1.0], [0.5], limits=(0, 1), relative_to="rows", cluster=clusters, kind="amount")
     for side in (certificate.too_low, certificate.too_high):
         assert (side.method, side.proved, side.cap, side.upper) == ("none", False, None, math.inf)
         assert words in side.sentence
-    share = certify([1.0], [0.5], outcome_limits=(0, 1), kind="amount")
+    share = certify([1.0], [0.5], limits=(0, 1), kind="amount")
     assert (share.too_high.upper, share.too_high.proved) == (1.0, True)
 
 
@@ -204,9 +196,7 @@ def test_no_limit_of_too_few_rows(clusters, words):
 def test_predictions_at_the_cap_give_no_warning(outcome, method):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        certificate = certify(
-            np.full(2_000, outcome), np.ones(2_000), outcome_limits=(0, 1), method=method, kind="amount"
-        )
+        certificate = certify(np.full(2_000, outcome), np.ones(2_000), limits=(0, 1), method=method, kind="amount")
     assert certificate.too_low.upper == 0.0
     assert 1.0 - outcome <= certificate.bound <= 1.0 - 0.9 * outcome
 
@@ -218,7 +208,7 @@ def test_numbers_near_the_ends_of_the_range_have_the_same_bounds(scale):
         certify(
             by * outcome,
             np.full(2_000, 0.25 * by),
-            outcome_limits=(0, 2 * by),
+            limits=(0, 2 * by),
             random_state=np.random.default_rng(0),
             kind="amount",
         )
@@ -231,7 +221,7 @@ def test_numbers_near_the_ends_of_the_range_have_the_same_bounds(scale):
 def test_generous_caps_cost_little_on_the_side_that_needs_none():
     outcome, prediction, exposure = book(5_000)
     bounds = [
-        certify(outcome, prediction, exposure=exposure, outcome_limits=(0, cap), kind="amount").too_high.upper
+        certify(outcome, prediction, exposure=exposure, limits=(0, cap), kind="amount").too_high.upper
         for cap in (50, 500, None)
     ]
     assert max(bounds) < 1.15 * min(bounds)
@@ -239,17 +229,17 @@ def test_generous_caps_cost_little_on_the_side_that_needs_none():
 
 def test_units_scale():
     outcome, prediction, _ = book(800)
-    share = certify(outcome, prediction, outcome_limits=(0, 9), kind="amount")
-    scaled = certify(1_000 * outcome, 1_000 * prediction, outcome_limits=(0, 9_000), kind="amount")
+    share = certify(outcome, prediction, limits=(0, 9), kind="amount")
+    scaled = certify(1_000 * outcome, 1_000 * prediction, limits=(0, 9_000), kind="amount")
     assert scaled.bound == pytest.approx(share.bound, rel=0.1)  # another digest, so another order
-    per_row = certify(outcome, prediction, outcome_limits=(0, 9), relative_to="rows", kind="amount")
+    per_row = certify(outcome, prediction, limits=(0, 9), relative_to="rows", kind="amount")
     assert per_row.estimate == pytest.approx(share.estimate * prediction.mean(), rel=1e-9)
     assert "per row" in per_row.claim
 
 
 def test_refuted_and_rows_needed():
     outcome, prediction, exposure = book(4_000)
-    bounds = partial(certify, outcome, kind="amount", exposure=exposure, outcome_limits=(0, 9))
+    bounds = partial(certify, outcome, kind="amount", exposure=exposure, limits=(0, 9))
     refuted = bounds(3.0 * prediction, tolerance=0.1)
     assert (refuted.verdict, refuted.too_high.verdict, refuted.too_low.verdict) == ("refuted", "refuted", "certified")
     assert "too high by at least" in refuted.too_high.sentence
@@ -259,7 +249,7 @@ def test_refuted_and_rows_needed():
 
 
 def test_predictions_at_the_cap_cannot_be_too_low():
-    certificate = certify(np.ones(50), np.ones(50), outcome_limits=(0, 1), kind="amount")
+    certificate = certify(np.ones(50), np.ones(50), limits=(0, 1), kind="amount")
     assert certificate.too_low.upper == 0.0
     assert certificate.too_high.upper < 0.2
 
@@ -276,33 +266,28 @@ def test_labels_have_the_error_of_the_binary_certificate():
     rng = np.random.default_rng(4)
     score = rng.integers(1, 100, 2_000) / 100
     label = (rng.random(2_000) < score**1.2).astype(int)
-    certificate = certify(label, score, outcome_limits=(0, 1), relative_to="rows", kind="amount")
+    certificate = certify(label, score, limits=(0, 1), relative_to="rows", kind="amount")
     assert certificate.estimate == pytest.approx(cutoff_calibration_error(label, score), abs=1e-12)
     assert certificate.bound < 1.25 * certify(label, score).bound
 
 
 def test_a_table_in_place_of_rows():
     outcome, prediction, exposure = book(300)
-    table = OutcomeTable.from_outcomes(outcome, prediction, exposure=exposure, outcome_limits=(0, 20))
+    table = OutcomeTable.from_outcomes(outcome, prediction, exposure=exposure, limits=(0, 20))
     one = certify(table, kind="amount")
-    assert (
-        one.to_dict()
-        == certify(outcome, prediction, exposure=exposure, outcome_limits=(0, 20), kind="amount").to_dict()
-    )
+    assert one.to_dict() == certify(outcome, prediction, exposure=exposure, limits=(0, 20), kind="amount").to_dict()
 
 
 def test_negative_predictions_can_be_off_by_more_than_all_that_is_observed():
-    certificate = certify(
-        np.ones(100), np.full(100, -1.0), outcome_limits=(0, 2), relative_to="observed", kind="amount"
-    )
+    certificate = certify(np.ones(100), np.full(100, -1.0), limits=(0, 2), relative_to="observed", kind="amount")
     assert certificate.too_low.upper > certificate.too_low.estimate == 2.0
 
 
 def test_no_number_of_rows_where_nothing_tells_it():
     """12 clusters say nothing of how their lower bound closes in; and .25 is .2 but for what chance adds."""
     y, cluster = np.repeat([1.0, 0.0], [1, 1439]), np.arange(1440) % 12
-    found = certify(y, np.full(1440, 0.1), clusters=cluster, tolerance=0.05, kind="amount")
+    found = certify(y, np.full(1440, 0.1), cluster=cluster, tolerance=0.05, kind="amount")
     assert (found.verdict, found.lower_bound, found.rows_needed) == ("undecided", 0.0, None)
     y = np.repeat([1.0, 0.0], [1500, 10_500])
-    found = certify(y, np.full(12_000, 0.1), outcome_limits=(0, 1), tolerance=0.2, kind="amount")
+    found = certify(y, np.full(12_000, 0.1), limits=(0, 1), tolerance=0.2, kind="amount")
     assert (found.verdict, found.rows_needed) == ("undecided", None)

@@ -25,7 +25,7 @@ def shifted(n: int, by: float) -> tuple[np.ndarray, np.ndarray]:
 def assert_same_certificates(tmp_path, y, p, tolerance: float):
     path = tmp_path / "rows.parquet"
     pl.DataFrame({"y": y, "p": p}).write_parquet(path)
-    file = cal.read_table(path, label="y", score="p")
+    file = cal.read_table(path, outcome="y", prediction="p")
     assert not file.exact
     one, other = (certify(*rows, tolerance=tolerance) for rows in ((y, p), (file,)))
     assert one.verdict == other.verdict == "refuted"

@@ -26,7 +26,7 @@ def test_shares_of_all_segments_are_at_most_one():
 @pytest.mark.parametrize("direction", ["too low", "too high", "either"])
 def test_amounts_of_a_part_have_the_lower_bound_of_their_certificate(direction):
     z = 10.0 * (np.random.default_rng(0).random(1000) < 0.05)
-    table = OutcomeTable.from_outcomes(z, np.ones(1000), outcome_limits=(0, 10))
+    table = OutcomeTable.from_outcomes(z, np.ones(1000), limits=(0, 10))
     found = AmountPart(table, Question(direction=direction)).lower(0.05)
     assert found == certify(table, direction=direction, kind="amount").lower_bound
     assert (found > 0.2) == (direction != "too low")
@@ -35,7 +35,7 @@ def test_amounts_of_a_part_have_the_lower_bound_of_their_certificate(direction):
 def test_bets_are_proved_of_segments_whose_rows_are_alike():
     rng = np.random.default_rng(0)
     z, x = 10.0 * (rng.random(1000) < 0.05), rng.random(1000)
-    table = {"outcome_limits": (0, 10), "kind": "amount"}
+    table = {"limits": (0, 10), "kind": "amount"}
     alike = certify(z, np.full(1000, 0.5), by={"x": np.where(x < 0.5, "a", "b")}, **table)
     mixed = certify(z, np.full(1000, 0.5), by={"x": x}, **table)
     assert alike.parts.lower_proved

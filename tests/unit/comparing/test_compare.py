@@ -88,9 +88,9 @@ def test_the_order_of_the_rows_does_not_show(rows):
     order = np.random.default_rng(0).permutation(N)
     groups = np.arange(N) // 3
     for clusters in (None, groups):
-        one = cal.compare(y, two(scores), clusters=clusters)
+        one = cal.compare(y, two(scores), cluster=clusters)
         mixed = {name: s[order] for name, s in two(scores).items()}
-        two_ = cal.compare(y[order], mixed, clusters=None if clusters is None else clusters[order])
+        two_ = cal.compare(y[order], mixed, cluster=None if clusters is None else clusters[order])
         assert two_.differences == one.differences
 
 
@@ -119,14 +119,14 @@ def test_equal_scores_differ_by_nothing(rows, costs):
 @pytest.mark.parametrize("clusters", [None, np.arange(N) // 3])
 def test_areas_of_one_order_are_equal(rows, clusters):
     y, scores = rows
-    found = cal.compare(y, {"old": scores["new"], "map": scores["new"] ** 2}, clusters=clusters)
+    found = cal.compare(y, {"old": scores["new"], "map": scores["new"] ** 2}, cluster=clusters)
     area = found.difference("roc_auc")
     assert (area.value, area.lower, area.upper, area.better, area.rows_needed) == (0.0, 0.0, 0.0, None, None)
     assert area.equal
     assert "equal: AUC." in " ".join(str(found).split())
     assert not any(one.equal for one in found.differences if one != area)
     unseen = "unseen rows" if clusters is None else "unseen clusters"
-    wide = cal.compare(y, {"old": scores["new"], "map": scores["new"] ** 2}, clusters=clusters, guarantee=unseen)
+    wide = cal.compare(y, {"old": scores["new"], "map": scores["new"] ** 2}, cluster=clusters, guarantee=unseen)
     assert wide.difference("roc_auc").lower < 0.0
     swapped = scores["new"] ** 2
     swapped[:2] = swapped[1::-1]
@@ -201,7 +201,7 @@ def test_constant_scores_and_few_rows():
 @pytest.mark.slow
 def test_frames_files_and_arrays_agree(rows, tmp_path):
     y, scores = rows
-    expected = cal.compare(y, two(scores), clusters=np.arange(N) // 2)
+    expected = cal.compare(y, two(scores), cluster=np.arange(N) // 2)
     frame = pd.DataFrame({"y": np.where(y == 1, "bad", "good"), "case": np.arange(N) // 2} | two(scores))
     frame.to_parquet(tmp_path / "scores.parquet")
     frame.to_csv(tmp_path / "scores.csv", index=False)
@@ -213,7 +213,7 @@ def test_frames_files_and_arrays_agree(rows, tmp_path):
         tmp_path / "scores.csv",
         cal.Query(f"SELECT * FROM '{tmp_path / 'scores.csv'}'"),
     ):
-        found = cal.compare(source, label="y", scores=["old", "new"], clusters="case", pos_label="bad")
+        found = cal.compare(source, outcome="y", prediction=["old", "new"], cluster="case", pos_label="bad")
         assert found.differences == expected.differences
         assert found.n_clusters == N // 2
     assert found.provenance.digest == expected.provenance.digest
@@ -239,7 +239,7 @@ def test_clusters_widen_what_they_make_uncertain(rows):
     y, scores = rows
     repeated = {name: np.repeat(s, 4) for name, s in two(scores).items()}
     alone, together = (
-        cal.compare(np.repeat(y, 4), repeated, clusters=clusters) for clusters in (None, np.repeat(np.arange(N), 4))
+        cal.compare(np.repeat(y, 4), repeated, cluster=clusters) for clusters in (None, np.repeat(np.arange(N), 4))
     )
     single = cal.compare(y, two(scores))
     for once, four, clustered in zip(single.differences, alone.differences, together.differences, strict=True):
@@ -253,35 +253,35 @@ def test_clusters_widen_what_they_make_uncertain(rows):
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"y_proba": {"a": [0.2, 0.3]}}, ArgumentError, "at least two models, found one; .* calibrant.audit"),
-        ({"y_proba": {}}, ArgumentError, "at least two models, found none"),
-        ({"y_proba": None}, ArgumentError, "scores of the models by name, found labels alone"),
-        ({"y_proba": [0.2, 0.3]}, ArgumentError, "by name, found a list; pass {'old': p, 'new': q}"),
-        ({"y_proba": {"a": [0.2, 0.3], "b": [0.2]}}, DataError, r"2 labels and 1 scores \(model 'b'\)"),
-        ({"y_proba": {"a": [0.2, 0.3], "b": [0.2, math.nan]}}, DataError, r"nan in row 1 \(model 'b'\)"),
-        ({"y_proba": {"a": [0.2, 1.3], "b": [0.2, 0.1]}}, DataError, r"1.3 in row 1 \(model 'a'\)"),
-        ({"y_true": [1, 1]}, DataError, "rows of both classes, found only positives in 2 rows"),
-        ({"y_true": cal.ScoreTable.from_scores([0, 1], [0.2, 0.3])}, ArgumentError, "a table does not know which row"),
-        ({"y_proba": {str(i): [0.2, 0.3] for i in range(11)}}, ArgumentError, "at most 10 models, found 11"),
+        ({"prediction": {"a": [0.2, 0.3]}}, ArgumentError, "at least two models, found one; .* calibrant.audit"),
+        ({"prediction": {}}, ArgumentError, "at least two models, found none"),
+        ({"prediction": None}, ArgumentError, "scores of the models by name, found labels alone"),
+        ({"prediction": [0.2, 0.3]}, ArgumentError, "by name, found a list; pass {'old': p, 'new': q}"),
+        ({"prediction": {"a": [0.2, 0.3], "b": [0.2]}}, DataError, r"2 labels and 1 scores \(model 'b'\)"),
+        ({"prediction": {"a": [0.2, 0.3], "b": [0.2, math.nan]}}, DataError, r"nan in row 1 \(model 'b'\)"),
+        ({"prediction": {"a": [0.2, 1.3], "b": [0.2, 0.1]}}, DataError, r"1.3 in row 1 \(model 'a'\)"),
+        ({"data": [1, 1]}, DataError, "rows of both classes, found only positives in 2 rows"),
+        ({"data": cal.ScoreTable.from_scores([0, 1], [0.2, 0.3])}, ArgumentError, "a table does not know which row"),
+        ({"prediction": {str(i): [0.2, 0.3] for i in range(11)}}, ArgumentError, "at most 10 models, found 11"),
         ({"confidence_level": 1.0}, ArgumentError, "confidence_level"),
         ({"costs": (1,)}, ArgumentError, "costs as a pair"),
-        ({"clusters": [1, 2]}, DataError, "at least 3 clusters, worth at least 2 of equal size, found 2 clusters"),
+        ({"cluster": [1, 2]}, DataError, "at least 3 clusters, worth at least 2 of equal size, found 2 clusters"),
         (
-            {"clusters": [1, 2], "guarantee": "unseen clusters"},
+            {"cluster": [1, 2], "guarantee": "unseen clusters"},
             DataError,
             "at least 3 clusters, worth at least 5 of equal size, found 2 clusters",
         ),
         ({"guarantee": "any"}, ArgumentError, "guarantee"),
         ({"guarantee": "unseen clusters"}, ArgumentError, "one of 'ordinary', 'unseen rows'"),
-        ({"guarantee": "unseen rows", "clusters": [1, 2]}, ArgumentError, "one of 'ordinary', 'unseen clusters'"),
-        ({"clusters": [1]}, DataError, "as many clusters as rows"),
-        ({"label": "y"}, ArgumentError, "names of both columns, label and scores"),
+        ({"guarantee": "unseen rows", "cluster": [1, 2]}, ArgumentError, "one of 'ordinary', 'unseen clusters'"),
+        ({"cluster": [1]}, DataError, "as many clusters as rows"),
+        ({"outcome": "y"}, ArgumentError, "a table beside the names"),
     ],
 )
 def test_what_cannot_be_compared(arguments, error, message):
-    given = {"y_true": [0, 1], "y_proba": {"a": [0.2, 0.3], "b": [0.3, 0.2]}} | arguments
+    given = {"data": [0, 1], "prediction": {"a": [0.2, 0.3], "b": [0.3, 0.2]}} | arguments
     with pytest.raises(error, match=message):
-        cal.compare(given.pop("y_true"), given.pop("y_proba"), **given)
+        cal.compare(given.pop("data"), given.pop("prediction"), **given)
 
 
 @pytest.mark.parametrize(
@@ -297,12 +297,12 @@ def test_what_cannot_be_compared(arguments, error, message):
 def test_columns_that_cannot_be_compared(scores, message, rows):
     frame = pd.DataFrame({"y": rows[0]} | two(rows[1]))
     with pytest.raises(cal.CalibrantError, match=message):
-        cal.compare(frame, label="y", scores=scores)
+        cal.compare(frame, outcome="y", prediction=scores)
 
 
 def test_weights_are_not_taken(rows):
-    with pytest.raises(TypeError, match="sample_weight"):
-        cal.compare(rows[0], two(rows[1]), sample_weight=np.ones(N))
+    with pytest.raises(TypeError, match="weight"):
+        cal.compare(rows[0], two(rows[1]), weight=np.ones(N))
 
 
 def test_plain_data(three):
@@ -353,11 +353,11 @@ class TestCurves:
         rng = np.random.default_rng(6)
         p, hospital = rng.uniform(size=600), np.arange(600) // 20
         y = rng.uniform(size=600) < p
-        one = cal.compare(y, {"one": p, "two": p**2}, clusters=hospital).models["one"]
-        alone = cal.audit(y, p, clusters=hospital)
+        one = cal.compare(y, {"one": p, "two": p**2}, cluster=hospital).models["one"]
+        alone = cal.audit(y, p, cluster=hospital)
         np.testing.assert_array_equal(one.reliability.lower, alone.reliability.lower)
         assert np.isfinite(one.decision_curve.lower).any()
-        unseen = cal.compare(y, {"one": p, "two": p**2}, clusters=hospital, guarantee="unseen clusters")
+        unseen = cal.compare(y, {"one": p, "two": p**2}, cluster=hospital, guarantee="unseen clusters")
         assert np.isnan(unseen.models["one"].reliability.lower).all()
         assert np.isnan(unseen.models["one"].decision_curve.lower).all()
 
@@ -370,7 +370,7 @@ def test_a_row_that_one_model_lacks_is_left_out_for_all(rows, tmp_path):
     complete = frame.dropna()
     expected = cal.compare(complete["y"], {name: complete[name] for name in ("old", "new")})
     assert expected.left_out is None
-    named = {"label": "y", "scores": ["old", "new"], "missing": "drop"}
+    named = {"outcome": "y", "prediction": ["old", "new"], "missing": "drop"}
     results = [cal.compare(source, **named) for source in (frame, pl.from_pandas(frame), tmp_path / "rows.csv")]
     results.append(cal.compare(frame["y"], {name: frame[name] for name in ("old", "new")}, missing="drop"))
     words = {name: frame[name].astype(object).fillna("NA") for name in ("old", "new")}
@@ -383,4 +383,4 @@ def test_a_row_that_one_model_lacks_is_left_out_for_all(rows, tmp_path):
     assert "Left out: 35 of 600 rows" in results[0].to_markdown()
     for source in (frame, tmp_path / "rows.csv"):
         with pytest.raises(DataError, match="leave them out, counted, with missing='drop'"):
-            cal.compare(source, label="y", scores=["old", "new"])
+            cal.compare(source, outcome="y", prediction=["old", "new"])

@@ -45,7 +45,7 @@ class TestBins:
     def test_intervals_of_clusters(self):
         z, f, w = (np.tile(part, 4) for part in book(100))
         rows = binned_means(z, f, exposure=w, n_bins=3)
-        table = OutcomeTable.from_outcomes(z, f, exposure=w, clusters=np.tile(np.arange(100), 4))
+        table = OutcomeTable.from_outcomes(z, f, exposure=w, cluster=np.tile(np.arange(100), 4))
         clusters = binned_means(table, n_bins=3)
         once = binned_means(*book(100)[:2], exposure=book(100)[2], n_bins=3)
         assert (clusters.lower, clusters.upper) == (pytest.approx(once.lower), pytest.approx(once.upper))

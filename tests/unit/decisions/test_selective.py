@@ -137,11 +137,11 @@ def test_scores_that_are_no_finite_numbers(bad, tmp_path):
         cal.selective(correct, score)
     for source in (frame, pl.from_pandas(frame, nan_to_null=False).lazy(), tmp_path / "a.parquet"):
         with pytest.raises(DataError, match=r"finite scores|numbers as scores"):
-            cal.selective(source, label="y", score="s")
+            cal.selective(source, outcome="y", prediction="s")
     if np.isnan(bad):
         left_out = cal.selective(correct, score, missing="drop").left_out
         assert (left_out.n, left_out.causes) == (1, {"score": 1})
-        of_file = cal.selective(tmp_path / "a.parquet", label="y", score="s", missing="drop").left_out
+        of_file = cal.selective(tmp_path / "a.parquet", outcome="y", prediction="s", missing="drop").left_out
         assert str(of_file) == str(left_out)
         assert of_file.mean_score == -2.0
 
@@ -165,7 +165,7 @@ def test_all_inputs_say_the_same(name, tmp_path):
     if name == "duckdb":
         duckdb = pytest.importorskip("duckdb")
         sources["duckdb"] = duckdb.sql("SELECT * FROM frame")
-    source, columns = sources.get(name, path), {"label": "y", "score": "s"}
+    source, columns = sources.get(name, path), {"outcome": "y", "prediction": "s"}
     if name in ("lazy", "duckdb"):  # scores that are nowhere negative are packed
         frame = pl.DataFrame({**data, "s": np.exp(score)})
         packed = frame.lazy() if name == "lazy" else duckdb.sql("SELECT * FROM frame")
@@ -176,8 +176,8 @@ def test_all_inputs_say_the_same(name, tmp_path):
     assert cal.selective(source, **columns, count="w").to_json() == expected
     grouped = cal.selective(correct, score, by={"g": group}).to_json()
     assert cal.selective(source, **columns, by="g").to_json() == grouped
-    clustered = cal.selective(correct, score, clusters=cluster).to_json()
-    assert cal.selective(source, **columns, clusters="c").to_json() == clustered
+    clustered = cal.selective(correct, score, cluster=cluster).to_json()
+    assert cal.selective(source, **columns, cluster="c").to_json() == clustered
     both = cal.selective_binary(correct, score, missed=0.1).to_json()
     assert cal.selective_binary(source, **columns, missed=0.1).to_json() == both
 
@@ -196,14 +196,14 @@ def test_cells_are_cut_at_their_ends(monkeypatch):
     score = rng.uniform(size=4_000)
     correct = rng.uniform(size=4_000) > 0.2 * (1.0 - score)
     frame = pl.DataFrame({"y": correct, "s": score}).lazy()
-    table = cal.ScoreTable.from_frame(frame, label="y", score="s")
+    table = cal.ScoreTable.from_frame(frame, outcome="y", prediction="s")
     assert not table.exact
-    result = cal.selective(frame, label="y", score="s")
+    result = cal.selective(frame, outcome="y", prediction="s")
     assert result.accepted == (score >= result.threshold).sum()
     assert result.errors == (~correct[score >= result.threshold]).sum()
     exact = cal.selective(correct, score)
     assert exact.coverage - 0.05 < result.coverage <= exact.coverage
-    both = cal.selective_binary(frame, label="y", score="s", target_error=(0.1, 0.9))
+    both = cal.selective_binary(frame, outcome="y", prediction="s", target_error=(0.1, 0.9))
     assert both.no.accepted == (score <= both.no.threshold).sum()
 
 
@@ -263,7 +263,7 @@ def test_groups_are_the_segments_of_an_audit(values):
 def test_one_row_of_each_cluster():
     correct, score = sample(3_000, 8)
     cluster = np.arange(3_000) // 3
-    result = cal.selective(correct, score, clusters=cluster)
+    result = cal.selective(correct, score, cluster=cluster)
     assert result.n == 1_000
     assert "every cluster has equal weight" in result.claim
     assert result.assumptions[-1].startswith("One row of each cluster is counted")
@@ -273,14 +273,14 @@ def test_one_row_of_each_cluster():
     assert f"{result.accepted:,} of 1,000 clusters" in str(result)
     assert f"of 3,000 rows {such.sum():,} have such scores, {(~correct)[such].sum():,} wrong" in str(result)
     assert result.to_dict()["all_rows"]["accepted"] == such.sum()
-    strict = cal.selective(correct, score, clusters=cluster, target_error=[1e-6, 0.2])
+    strict = cal.selective(correct, score, cluster=cluster, target_error=[1e-6, 0.2])
     assert "there are 1,000 clusters in all" in str(strict.selections[0])
     assert strict.selections[0].all_rows.accepted == 0
     assert strict.table()[0][2] == "clusters"
     order = np.random.default_rng(0).permutation(3_000)
-    again = cal.selective(correct[order], score[order], clusters=[f"c{i}" for i in cluster[order]])
+    again = cal.selective(correct[order], score[order], cluster=[f"c{i}" for i in cluster[order]])
     assert again.to_json() == result.to_json()
-    weighted = cal.selective(correct, score, clusters=cluster, count=np.ones(3_000, dtype=int))
+    weighted = cal.selective(correct, score, cluster=cluster, count=np.ones(3_000, dtype=int))
     assert weighted.to_json() == result.to_json()
 
 
@@ -296,9 +296,9 @@ def test_rows_of_a_cluster_are_drawn_alike():
 def test_what_is_refused():
     table = cal.ScoreTable.from_scores([0, 1], [0.2, 0.7])
     with pytest.raises(ArgumentError, match="does not know which row belongs to which cluster"):
-        cal.selective(table, clusters=[0, 1])
-    with pytest.raises(ArgumentError, match="clusters"):
-        cal.selective([0, 1], [0.2, 0.7], clusters=[0, 1], by={"g": ["a", "b"]})
+        cal.selective(table, cluster=[0, 1])
+    with pytest.raises(ArgumentError, match="cluster or by"):
+        cal.selective([0, 1], [0.2, 0.7], cluster=[0, 1], by={"g": ["a", "b"]})
     for target in (0.0, 1.0, "a", (), (0.05, 2.0)):
         with pytest.raises(ArgumentError, match="target_error"):
             cal.selective([0, 1], [0.2, 0.7], target_error=target)

@@ -155,9 +155,9 @@ def test_only_right_scores_cost_nothing():
 @pytest.mark.slow
 def test_costs_and_groups_in_an_audit():
     y, s, g, _ = rows_of(2, 1, n=600, clusters=90)
-    found = audit(y, s, clusters=g, costs=(1, 3), max_rows_per_cluster=2, tolerance=0.1)
-    assert found.certificate.max_rows_per_cluster == 2
-    assert found.test.max_rows_per_cluster == 2
-    assert found.certificate == certify(y, s, clusters=g, max_rows_per_cluster=2, tolerance=0.1)
+    found = audit(y, s, cluster=g, costs=(1, 3), cluster_cap=2, tolerance=0.1)
+    assert found.certificate.cluster_cap == 2
+    assert found.test.cluster_cap == 2
+    assert found.certificate == certify(y, s, cluster=g, cluster_cap=2, tolerance=0.1)
     assert "where no cluster has more weight than 2 rows; estimate so weighted" in " ".join(details(found).split())
     assert "where no cluster has more weight than 2 rows" in found.to_html()

@@ -31,7 +31,7 @@ def test_the_area_without_each_cluster_is_that_of_the_other_rows():
     expected = [roc_auc(y[cluster != g], np.round(s, 1)[cluster != g]) for g in range(60)]
     assert sorted(found) == pytest.approx(sorted(expected), abs=1e-14)
     y = (cluster == 7).astype(int)
-    assert math.isnan(roc_auc_interval(y, s, clusters=cluster).lower)
+    assert math.isnan(roc_auc_interval(y, s, cluster=cluster).lower)
 
 
 @pytest.mark.slow
@@ -40,7 +40,7 @@ def test_coefficients_without_each_cluster_are_about_those_of_the_other_rows():
     cluster = np.repeat(np.arange(12), 80)
     s = rng.uniform(0.05, 0.95, 960)
     y = (rng.random(960) < s).astype(int)
-    found = calibration_slope(y, s, clusters=cluster)
+    found = calibration_slope(y, s, cluster=cluster)
     without = [calibration_slope(y[cluster != g], s[cluster != g]).slope for g in range(12)]
     half = stdtrit(11, 0.975) * math.sqrt(11 / 12 * ((np.array(without) - found.slope) ** 2).sum())
     assert found.slope_interval == pytest.approx((found.slope - half, found.slope + half), rel=0.01)
@@ -56,7 +56,7 @@ def test_both_coefficients_of_low_scores_without_each_cluster_are_about_those_of
     rng = np.random.default_rng(5)
     cluster, s = np.repeat(np.arange(12), 200), rng.uniform(0.02, 0.3, 2400)
     y = (rng.random(2400) < s).astype(int)
-    found = calibration_slope(y, s, clusters=cluster)
+    found = calibration_slope(y, s, cluster=cluster)
     others = [calibration_slope(y[cluster != g], s[cluster != g]) for g in range(12)]
     for name in ("intercept", "slope"):
         value, without = getattr(found, name), np.array([getattr(other, name) for other in others])
@@ -67,7 +67,7 @@ def test_both_coefficients_of_low_scores_without_each_cluster_are_about_those_of
 def test_the_ratio_is_left_out_on_the_log_scale():
     """By hand: without each of three clusters, of one, two and three rows."""
     y, s, cluster = [1, 0, 1, 1, 0, 1], [0.5, 0.5, 0.5, 0.25, 0.5, 0.25], [0, 1, 1, 2, 2, 2]
-    found = observed_expected_ratio(y, s, clusters=cluster)
+    found = observed_expected_ratio(y, s, cluster=cluster)
     logs = np.log([3 / 2.0, 3 / 1.5, 2 / 1.5]) - np.log(4 / 2.5)
     half = stdtrit(36 / 14 - 1, 0.975) * math.sqrt(2 / 3 * (logs @ logs))
     assert (found.lower, found.upper) == pytest.approx((1.6 * math.exp(-half), 1.6 * math.exp(half)))
@@ -89,7 +89,7 @@ def test_the_ratio_is_left_out_on_the_log_scale():
 def test_where_there_is_no_interval_the_reason_is_named(cluster, note):
     y = np.append(np.zeros(len(cluster) - 2), [1, 1])
     y[-3] = len(cluster) > 6
-    found = roc_auc_interval(y, np.linspace(0.1, 0.9, len(y)) % 0.7, clusters=cluster)
+    found = roc_auc_interval(y, np.linspace(0.1, 0.9, len(y)) % 0.7, cluster=cluster)
     assert math.isnan(found.lower)
     assert math.isnan(found.upper)
     assert found.note == note
@@ -100,7 +100,7 @@ def test_clusters_of_one_row_say_about_what_independent_rows_say():
     s = rng.uniform(0.05, 0.95, 4000)
     y = rng.random(4000) < s
     rows, clusters = (
-        (roc_auc_interval(y, s, **of), calibration_slope(y, s, **of)) for of in ({}, {"clusters": np.arange(4000)})
+        (roc_auc_interval(y, s, **of), calibration_slope(y, s, **of)) for of in ({}, {"cluster": np.arange(4000)})
     )
     for end in ("lower", "upper"):
         assert getattr(clusters[0], end) == pytest.approx(getattr(rows[0], end), abs=0.002)
@@ -111,9 +111,9 @@ def test_clusters_of_one_row_say_about_what_independent_rows_say():
 @pytest.mark.parametrize("function", [roc_auc_interval, calibration_slope])
 def test_clusters_written_in_any_order_and_rows_repeated_in_them_change_little(function):
     y, s, cluster = clustered_rows()
-    one = function(y, s, clusters=cluster)
-    other = function(y[::-1], s[::-1], clusters=[f"c{g}" for g in cluster[::-1]])
-    twice = function(np.tile(y, 2), np.tile(s, 2), clusters=np.tile(cluster, 2))
+    one = function(y, s, cluster=cluster)
+    other = function(y[::-1], s[::-1], cluster=[f"c{g}" for g in cluster[::-1]])
+    twice = function(np.tile(y, 2), np.tile(s, 2), cluster=np.tile(cluster, 2))
     assert one.to_json() == other.to_json()
     ends = ("lower", "upper") if function is roc_auc_interval else ("slope_interval",)
     for name in ends:
@@ -138,7 +138,7 @@ def test_coefficients_have_no_limits_if_all_events_are_in_one_cluster():
 
 def test_the_intercept_has_limits_and_standard_error_of_refits_without_each_cluster():
     y, s, cluster = clustered_rows()
-    found = calibration_slope(y, s, clusters=cluster)
+    found = calibration_slope(y, s, cluster=cluster)
     others = (cluster != g for g in range(60))
     without = np.array([brentq(lambda a, r=r: (y - expit(logit(s) + a))[r].sum(), -5.0, 5.0) for r in others])
     error = math.sqrt(59 / 60 * ((without - found.calibration_intercept) ** 2).sum())
@@ -157,7 +157,7 @@ def test_the_error_of_the_area_adds_up_both_classes_of_a_cluster():
     terms[y == 1] = (above.mean(axis=1) - area) / above.shape[0]
     terms[y == 0] = (above.mean(axis=0) - area) / above.shape[1]
     of_cluster = np.bincount(cluster, terms)
-    found = roc_auc_interval(y, s, clusters=cluster, guarantee="unseen clusters")
+    found = roc_auc_interval(y, s, cluster=cluster, guarantee="unseen clusters")
     assert found.standard_error == pytest.approx(math.sqrt(60 / 59 * (of_cluster**2).sum()), rel=1e-9)
 
 
@@ -193,7 +193,7 @@ def test_of_clusters_an_infinite_slope_has_no_limit_on_either_side():
     """Coefficients without each cluster are infinite too; the likelihood of single rows gives one limit."""
     s = (np.arange(60) + 0.5) / 60
     y = (s > 0.5).astype(int)
-    alone, clustered = calibration_slope(y, s), calibration_slope(y, s, clusters=np.arange(60) % 12)
+    alone, clustered = calibration_slope(y, s), calibration_slope(y, s, cluster=np.arange(60) % 12)
     assert alone.slope == clustered.slope == math.inf
     assert alone.slope_interval[0] > 0.5
     assert clustered.slope_interval == (-math.inf, math.inf)

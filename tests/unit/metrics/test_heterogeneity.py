@@ -205,9 +205,9 @@ def test_an_audit_compares_clusters_however_they_are_read(rows, compared, tmp_pa
     label, score, hospital = rows
     frame = pd.DataFrame({"y": label.astype(int), "p": score, "hospital": hospital, "country": "NL"})
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    found = cal.audit(frame, label="y", score="p", clusters="hospital")
+    found = cal.audit(frame, outcome="y", prediction="p", cluster="hospital")
     assert found.heterogeneity.to_json() == compared.to_json()
-    file = cal.audit(tmp_path / "rows.csv", label="y", score="p", clusters=["country", "hospital"])
+    file = cal.audit(tmp_path / "rows.csv", outcome="y", prediction="p", cluster=["country", "hospital"])
     assert file.heterogeneity.roc_auc.mean == found.heterogeneity.roc_auc.mean
     assert file.heterogeneity.observed_expected.cluster[0] == "NL, Hospital 1"
     assert file.to_dict(curves=False)["heterogeneity"]["roc_auc"]["cluster"][0] == "NL, Hospital 10"
@@ -220,6 +220,6 @@ def test_an_audit_compares_clusters_however_they_are_read(rows, compared, tmp_pa
 def test_an_audit_compares_neither_few_nor_many_nor_empty_clusters(rows):
     label, score, _ = rows
     row = np.arange(len(label))
-    assert cal.audit(label, score, clusters=row % 2).heterogeneity is None
-    assert cal.audit(label, score, clusters=row % 250).heterogeneity is None
+    assert cal.audit(label, score, cluster=row % 2).heterogeneity is None
+    assert cal.audit(label, score, cluster=row % 250).heterogeneity is None
     assert cal.audit(label, score).heterogeneity is None

@@ -68,8 +68,8 @@ def test_clusters_of_one_row_widen_by_student_alone():
     s = rng.uniform(0.1, 0.5, 400)
     y = rng.random(400) < s
     for function in (calibration_in_the_large, observed_expected_ratio):
-        alone, usual = function(y, s), function(y, s, clusters=np.arange(400))
-        grouped = function(y, s, clusters=np.arange(400), guarantee="unseen clusters")
+        alone, usual = function(y, s), function(y, s, cluster=np.arange(400))
+        grouped = function(y, s, cluster=np.arange(400), guarantee="unseen clusters")
         assert (alone.method, usual.method, grouped.method) == ("asymptotic", "cluster jackknife", "unseen clusters")
         assert grouped.value == usual.value == alone.value
         assert 1.0 < (grouped.upper - grouped.lower) / (alone.upper - alone.lower) < 1.01
@@ -80,8 +80,8 @@ def test_rows_repeated_in_clusters_are_worth_one_each():
     rng = np.random.default_rng(1)
     s = rng.uniform(0.1, 0.5, 300)
     y = rng.random(300) < s
-    once = observed_expected_ratio(y, s, clusters=np.arange(300))
-    ten = observed_expected_ratio(np.tile(y, 10), np.tile(s, 10), clusters=np.tile(np.arange(300), 10))
+    once = observed_expected_ratio(y, s, cluster=np.arange(300))
+    ten = observed_expected_ratio(np.tile(y, 10), np.tile(s, 10), cluster=np.tile(np.arange(300), 10))
     assert (ten.lower, ten.upper) == pytest.approx((once.lower, once.upper), rel=0.01)
 
 
@@ -92,7 +92,7 @@ def test_what_sets_no_limit():
     weights = observed_expected_ratio([0, 1, 0], [0.2, 0.4, 0.5], sample_weight=[0.5, 1.5, 1.0])
     assert weights.method == "none"
     assert math.isnan(weights.lower)
-    one = calibration_in_the_large([0, 1, 1], [0.3, 0.4, 0.6], clusters=["a", "a", "a"], guarantee="unseen clusters")
+    one = calibration_in_the_large([0, 1, 1], [0.3, 0.4, 0.6], cluster=["a", "a", "a"], guarantee="unseen clusters")
     assert (one.lower, one.upper) == (-0.6, 0.7)
 
 
@@ -114,7 +114,7 @@ def test_clusters_without_any_event_say_little():
     """A thousand rows of twenty clusters tell no more of a rate than twenty, as long as no outcome differs."""
     clusters = np.repeat(np.arange(20), 50)
     rows = np.zeros(1000), np.full(1000, 0.02)
-    assert calibration_in_the_large(*rows, clusters=clusters).note == "no interval: no cluster changes it"
-    found = calibration_in_the_large(*rows, clusters=clusters, guarantee="unseen clusters")
+    assert calibration_in_the_large(*rows, cluster=clusters).note == "no interval: no cluster changes it"
+    found = calibration_in_the_large(*rows, cluster=clusters, guarantee="unseen clusters")
     alone = calibration_in_the_large(np.zeros(20), np.full(20, 0.02))
     assert found.upper >= alone.upper > 0.1

@@ -177,7 +177,7 @@ class TestBias:
 
     def test_clusters_of_one_row_each_are_rows(self):
         z, f, w = book()
-        rows, clusters = mean_bias(z, f, exposure=w), mean_bias(z, f, exposure=w, clusters=np.arange(len(z)))
+        rows, clusters = mean_bias(z, f, exposure=w), mean_bias(z, f, exposure=w, cluster=np.arange(len(z)))
         assert (rows.balance.method, clusters.balance.method) == ("asymptotic", "cluster jackknife")
         for name in ("observed_minus_predicted", "balance"):
             one, two = getattr(rows, name), getattr(clusters, name)
@@ -185,7 +185,7 @@ class TestBias:
 
     def test_rows_that_depend_on_each_other_tell_less(self):
         z, f, w = (np.tile(part, 4) for part in book())
-        alone, together = mean_bias(z, f, exposure=w), mean_bias(z, f, exposure=w, clusters=np.tile(np.arange(60), 4))
+        alone, together = mean_bias(z, f, exposure=w), mean_bias(z, f, exposure=w, cluster=np.tile(np.arange(60), 4))
         ratio = (together.balance.upper - together.balance.lower) / (alone.balance.upper - alone.balance.lower)
         assert 1.8 < ratio < 2.5
 

@@ -87,7 +87,7 @@ def audit_of(rows_of):
     @functools.cache
     def audit(kind):
         y, s, weight = rows_of(kind)
-        return calibrant.audit(y, s, sample_weight=weight, tolerance=0.02 if weight is None else None, name=kind)
+        return calibrant.audit(y, s, weight=weight, tolerance=0.02 if weight is None else None, name=kind)
 
     return audit
 

@@ -180,7 +180,7 @@ class TestHeader:
         rng = np.random.default_rng(0)
         p = rng.uniform(size=4_000)
         y = rng.uniform(size=4_000) < 0.9 * p
-        audit = calibrant.audit(y, p, tolerance=0.03, clusters=np.arange(4_000) // 50, name="A name")
+        audit = calibrant.audit(y, p, tolerance=0.03, cluster=np.arange(4_000) // 50, name="A name")
         long = f"{verdict_sentence(audit)} {verdict_sentence(audit)}"
         monkeypatch.setattr("calibrant.plots.audit.verdict_sentence", lambda _: long)
         figure = AuditDisplay(audit).own_figure()

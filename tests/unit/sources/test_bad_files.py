@@ -21,7 +21,7 @@ GOOD = "y,p\n0,0.2\n1,0.7\n"
 
 def message(path, **keywords):
     with pytest.raises(CalibrantError) as caught:
-        read_table(path, **{"label": "y", "score": "p"} | keywords)
+        read_table(path, **{"outcome": "y", "prediction": "p"} | keywords)
     text = str(caught.value)
     assert "\n" not in text
     assert "Error" not in text
@@ -102,7 +102,7 @@ def test_missing_file_and_folder(tmp_path):
     assert "an existing file" in message(tmp_path / "none.csv")
     assert "a file, or a folder with Parquet files, found none in the folder" in message(tmp_path)
     with pytest.raises(SourceError, match="a file that can be read"):
-        read_table("a\0b.csv", label="y", score="p")
+        read_table("a\0b.csv", outcome="y", prediction="p")
 
 
 def test_unreadable_file(write, monkeypatch):
@@ -119,29 +119,29 @@ def test_unknown_column(write):
     path = write("scores.csv", "outcome,Score\n0,0.2\n1,0.7\n")
     assert str(path) in message(path)
     with pytest.raises(SourceError, match=r"a column 'score' in .*the columns outcome, Score; did you mean 'Score'\?"):
-        read_table(path, label="outcome", score="score")
+        read_table(path, outcome="outcome", prediction="score")
     with pytest.raises(SourceError, match=r"did you mean 'outcome'\?"):
-        read_table(path, label="outcom", score="Score")
+        read_table(path, outcome="outcom", prediction="Score")
     with pytest.raises(SourceError, match="choose one of these"):
-        read_table(path, label="outcome", score="Score", weight="zzz")
+        read_table(path, outcome="outcome", prediction="Score", weight="zzz")
 
 
 def test_two_columns_of_one_name(write):
     path = write("scores.csv", "y,p,p\n0,0.2,0.3\n1,0.7,0.3\n")
     with pytest.raises(SourceError, match="one column named 'p', found 2 in"):
-        read_table(path, label="y", score="p")
+        read_table(path, outcome="y", prediction="p")
 
 
 def test_standard_input(monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b""), encoding="utf-8"))
     with pytest.raises(DataError, match="no rows in standard input"):
-        read_table("-", label="y", score="p")
+        read_table("-", outcome="y", prediction="p")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"y,p\n0\n"), encoding="utf-8"))
     with pytest.raises(SourceError, match="found 1 in line 2 of standard input"):
-        read_table("-", label="y", score="p")
+        read_table("-", outcome="y", prediction="p")
     monkeypatch.setattr(sys, "stdin", None)
     with pytest.raises(SourceError, match="data on standard input"):
-        read_table("-", label="y", score="p")
+        read_table("-", outcome="y", prediction="p")
 
 
 def test_no_space_for_the_stream(monkeypatch):
@@ -151,7 +151,7 @@ def test_no_space_for_the_stream(monkeypatch):
 
     monkeypatch.setattr(sys, "stdin", type("Stdin", (), {"buffer": Full(), "isatty": lambda _: False})())
     with pytest.raises(SourceError, match="No space left on device; free space, or set TMPDIR"):
-        read_table("-", label="y", score="p")
+        read_table("-", outcome="y", prediction="p")
 
 
 def test_our_own_mistakes_are_not_blamed_on_the_file(write):

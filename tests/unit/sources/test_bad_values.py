@@ -25,7 +25,7 @@ NAN, INF = float("nan"), float("inf")
 
 def message(path, **keywords):
     with pytest.raises(DataError) as caught:
-        read_table(path, **{"label": "y", "score": "p"} | keywords)
+        read_table(path, **{"outcome": "y", "prediction": "p"} | keywords)
     return str(caught.value)
 
 
@@ -82,7 +82,7 @@ def test_weights(write, rows, words):
 def test_pos_label(write):
     path = write("scores.csv", "y,p\nyes,0.2\nno,0.5\nmaybe,0.5\n")
     found = "the values 'yes', 'no', 'maybe'"
-    assert read_table(path, label="y", score="p", pos_label="yes").k.tolist() == [1, 0]
+    assert read_table(path, outcome="y", prediction="p", pos_label="yes").k.tolist() == [1, 0]
     assert f"some rows with the positive label 'Yes', found {found}" in message(path, pos_label="Yes")
 
 
@@ -144,7 +144,7 @@ def test_parquet_of_other_types(tmp_path):
     path = tmp_path / "scores.parquet"
     duckdb.sql("SELECT * FROM (VALUES (DATE '2020-01-01', 'x', NULL), (DATE '2020-01-02', 'y', 0.5)) t(d, y, p)"
                ).write_parquet(str(path))  # fmt: skip
-    assert "(1) datetime.date(2020, 1, 1) in row 1 of column d" in message(path, score="d")
+    assert "(1) datetime.date(2020, 1, 1) in row 1 of column d" in message(path, prediction="d")
     assert "an empty value in row 1 of column p" in message(path)
 
 
@@ -203,7 +203,7 @@ def test_every_fault_has_its_own_words_from_each_source(write):
     frame, path = pl.DataFrame(rows), write("rows.parquet", b"")
     frame.write_parquet(path)
     text = write("rows.csv", frame.write_csv())
-    names = {"label": "y", "score": "p", "count": "w"}
+    names = {"outcome": "y", "prediction": "p", "count": "w"}
     for read in (
         lambda: read_table(path, **names),
         lambda: read_table(text, **names),
@@ -256,14 +256,14 @@ def test_scores_alone_may_be_missing(write):
 @pytest.mark.parametrize(("scores", "found"), [([0.3, 1.5], "1.5"), ([0.3, -0.5], "-0.5"), ([1.5, -0.5], "-0.5")])
 def test_of_a_frame_the_score_that_is_outside_is_named(scores, found):
     with pytest.raises(DataError, match=f"found {found}"):
-        ScoreTable.from_frame(pl.LazyFrame({"y": [0, 1], "p": scores}), label="y", score="p")
+        ScoreTable.from_frame(pl.LazyFrame({"y": [0, 1], "p": scores}), outcome="y", prediction="p")
 
 
 def test_a_positive_label_is_the_same_number_or_the_same_text(tmp_path):
     """As a number "1" is 1.0, and "x" is no number at all."""
     path = tmp_path / "rows.csv"
     path.write_text("y,p\n1,0.2\n2,0.3\n2,0.4\n")
-    assert read_table(path, label="y", score="p", pos_label=1.0).positives == 1
+    assert read_table(path, outcome="y", prediction="p", pos_label=1.0).positives == 1
     path.write_text("y,p\nx,0.2\n2,0.3\n2,0.4\n")
-    assert read_table(path, label="y", score="p", pos_label="2").positives == 2
-    assert read_table(path, label="y", score="p", pos_label="x").positives == 1
+    assert read_table(path, outcome="y", prediction="p", pos_label="2").positives == 2
+    assert read_table(path, outcome="y", prediction="p", pos_label="x").positives == 1

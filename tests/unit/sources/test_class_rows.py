@@ -62,7 +62,7 @@ SOURCES = {
 )
 @pytest.mark.parametrize("name", quick_first(SOURCES, "pandas", "lazy Polars", "Parquet", "pattern"))
 def test_every_source_gives_the_rows_of_arrays(name, scores, folder):
-    found = ClassScores.from_source(SOURCES[name](folder), label="y", scores=scores)
+    found = ClassScores.from_source(SOURCES[name](folder), outcome="y", prediction=scores)
     columns = columns_of()
     wanted = ClassScores.from_scores(
         columns["y"],
@@ -76,7 +76,7 @@ def test_every_source_gives_the_rows_of_arrays(name, scores, folder):
 
 @pytest.mark.slow
 def test_rounded_text_is_divided_by_its_sum(folder):
-    found = ClassScores.from_source(folder / "all.jsonl", label="y", scores="p_*")
+    found = ClassScores.from_source(folder / "all.jsonl", outcome="y", prediction="p_*")
     assert found.n_rescaled == 0
     assert np.abs(found.proba.sum(axis=1) - 1.0).max() < 1e-12
 
@@ -89,26 +89,26 @@ def test_labels_of_any_kind(label, ending, tmp_path):
     write = pd.DataFrame.to_csv if ending == "csv" else pd.DataFrame.to_parquet
     write(pd.DataFrame(columns), file, index=False)
     order = [label[2], label[0], label[1]]
-    found = ClassScores.from_source(file, label="y", scores="p_*", classes=order)
+    found = ClassScores.from_source(file, outcome="y", prediction="p_*", classes=order)
     assert np.array_equal(
-        found.code, ClassScores.from_source(pd.DataFrame(columns), label="y", scores="p_*", classes=order).code
+        found.code, ClassScores.from_source(pd.DataFrame(columns), outcome="y", prediction="p_*", classes=order).code
     )
 
 
 def test_front_functions_take_names_of_columns(folder):
     columns = columns_of()
     proba = np.column_stack([columns[f"p_{name}"] for name in NAMES])
-    one = certify(folder / "all.parquet", label="y", scores=[f"p_{name}" for name in NAMES])
+    one = certify(folder / "all.parquet", outcome="y", prediction=[f"p_{name}" for name in NAMES])
     assert one.to_json() == certify(columns["y"], proba).to_json()
-    with pytest.raises(ArgumentError, match="label and scores, and no arrays of the same, found label and y_proba"):
-        class_scores_of(columns["y"], proba, label="y")
+    with pytest.raises(ArgumentError, match="a table beside the names"):
+        class_scores_of(columns["y"], proba, outcome="y")
 
 
 def test_the_worst_class_of_a_file_is_that_of_its_columns_one_by_one(tmp_path):
     file = tmp_path / "all.parquet"
     pd.DataFrame(columns_of(3000)).to_parquet(file)
-    bounds = [certify(read_table(file, label="y", score=f"p_{name}", pos_label=name)).bound for name in NAMES]
-    assert max(bounds) == certify(file, label="y", scores="p_*").bound
+    bounds = [certify(read_table(file, outcome="y", prediction=f"p_{name}", pos_label=name)).bound for name in NAMES]
+    assert max(bounds) == certify(file, outcome="y", prediction="p_*").bound
 
 
 @pytest.fixture
@@ -121,9 +121,9 @@ def of_large_files(monkeypatch):
 def test_a_large_file_is_read_class_by_class(name, folder, of_large_files, monkeypatch):
     source = SOURCES[name](folder)
     monkeypatch.setattr(ClassScores, "from_numbered", None)  # no matrix
-    one = certify(source, label="y", scores="p_*", tolerance=0.2)
+    one = certify(source, outcome="y", prediction="p_*", tolerance=0.2)
     monkeypatch.undo()
-    two = certify(source, label="y", scores="p_*", tolerance=0.2)
+    two = certify(source, outcome="y", prediction="p_*", tolerance=0.2)
     assert (one.bound, one.n_rescaled) == (pytest.approx(two.bound, rel=1e-12), 0)
     assert one.lower_bound == one.parts.lower.max()
     found, wanted = one.parts, two.parts
@@ -139,7 +139,7 @@ def test_equal_probabilities_of_a_large_file_stay_equal(tmp_path, of_large_files
     label = (proba.cumsum(axis=1) < rng.random((400, 1))).sum(axis=1).clip(0, 2)
     frame = pd.DataFrame(proba, columns=["p_a", "p_b", "p_c"]).assign(y=np.array([*"abc"])[label])
     frame.to_parquet(file)
-    found, wanted = (certify(each, label="y", scores="p_*").parts for each in (file, frame))
+    found, wanted = (certify(each, outcome="y", prediction="p_*").parts for each in (file, frame))
     assert np.allclose(found.error, wanted.error, rtol=1e-12)
 
 
@@ -153,8 +153,8 @@ def test_probabilities_of_a_large_file_that_are_rounded(n_classes, tmp_path, of_
         frame["p_ant"] = (frame["p_ant"] + frame["p_cat"]).round(2)
         frame = frame.drop(columns="p_cat").replace({"y": {"cat": "ant"}})
     frame.to_csv(file, index=False)
-    found = certify(file, label="y", scores="p_*")
-    wanted = certify(frame, label="y", scores="p_*")
+    found = certify(file, outcome="y", prediction="p_*")
+    wanted = certify(frame, outcome="y", prediction="p_*")
     assert found.n_rescaled == wanted.n_rescaled
     assert (found.n_rescaled > 0) == (n_classes == 3)
     assert np.allclose(found.parts.upper, wanted.parts.upper, rtol=1e-12)
@@ -197,7 +197,7 @@ def test_what_cannot_be_used_gets_one_clear_sentence(name, ending, tmp_path):
         source = tmp_path / f"scores.{ending}"
         (pd.DataFrame.to_csv if ending == "csv" else pd.DataFrame.to_parquet)(frame, source, index=False)
     with pytest.raises(DataError) as error:
-        ClassScores.from_source(source, label="y", scores="p_*")
+        ClassScores.from_source(source, outcome="y", prediction="p_*")
     message = str(error.value)
     for word in words:
         assert re.sub(r"{(\d+)}", lambda row: str(int(row[1]) + first), word) in message, message
@@ -212,7 +212,7 @@ def test_a_large_file_is_refused_with_the_same_sentence(name, tmp_path, of_large
     messages = []
     for notion in ("worst_class", "sum"):
         with pytest.raises(DataError) as error:
-            certify(file, label="y", scores="p_*", notion=notion)
+            certify(file, outcome="y", prediction="p_*", notion=notion)
         messages.append(str(error.value))
     assert messages[0] == messages[1]
 
@@ -220,14 +220,14 @@ def test_a_large_file_is_refused_with_the_same_sentence(name, tmp_path, of_large
 @pytest.mark.parametrize(
     ("names", "words"),
     [
-        ({"scores": "q_*"}, ["two or more classes", "none by scores='q_*' among p_cat, id, y, p_ant, p_bee"]),
-        ({"scores": "p_ant"}, ["two or more classes", "p_ant by scores='p_ant'"]),
-        ({"scores": "p_ant*"}, ["two or more classes", "p_ant by scores='p_ant*'"]),
-        ({"scores": ["p_ant"]}, ["two or more classes"]),
-        ({"scores": ["p_ant", "y"]}, ["beside that of labels", "p_ant, y"]),
-        ({"scores": ["p_ant", "p_bee", "p_ant"]}, ["different columns", "'p_ant' twice"]),
-        ({"scores": ["p_ant", "p_dog"]}, ["a column 'p_dog'", "p_cat, id, y, p_ant, p_bee"]),
-        ({"label": "Y"}, ["a column 'Y'", "did you mean 'y'?"]),
+        ({"prediction": "q_*"}, ["two or more classes", "none by prediction='q_*' among p_cat, id, y, p_ant, p_bee"]),
+        ({"prediction": "p_ant"}, ["two or more classes", "p_ant by prediction='p_ant'"]),
+        ({"prediction": "p_ant*"}, ["two or more classes", "p_ant by prediction='p_ant*'"]),
+        ({"prediction": ["p_ant"]}, ["two or more classes"]),
+        ({"prediction": ["p_ant", "y"]}, ["beside that of labels", "p_ant, y"]),
+        ({"prediction": ["p_ant", "p_bee", "p_ant"]}, ["different columns", "'p_ant' twice"]),
+        ({"prediction": ["p_ant", "p_dog"]}, ["a column 'p_dog'", "p_cat, id, y, p_ant, p_bee"]),
+        ({"outcome": "Y"}, ["a column 'Y'", "did you mean 'y'?"]),
         ({"classes": ["cat", "ant", "cat"]}, ["different classes", "'cat' twice"]),
         ({"classes": ["cat", "ant"]}, ["2 classes and 3 columns"]),
         ({"classes": ["cat", "ant", "owl"]}, ["labels among the classes cat, ant, owl", "'bee' in row"]),
@@ -236,12 +236,12 @@ def test_a_large_file_is_refused_with_the_same_sentence(name, tmp_path, of_large
 @pytest.mark.parametrize("source", quick_first(["pandas", "lazy Polars", "Parquet", "CSV", "query"], "pandas"))
 def test_names_have_to_fit(source, names, words, folder):
     with pytest.raises((DataError, ArgumentError, SourceError)) as error:
-        ClassScores.from_source(SOURCES[source](folder), **({"label": "y", "scores": "p_*"} | names))
+        ClassScores.from_source(SOURCES[source](folder), **({"outcome": "y", "prediction": "p_*"} | names))
     assert all(word in str(error.value) for word in words), str(error.value)
 
 
 def test_what_is_no_source():
     with pytest.raises(DataError, match="a dataframe: pandas, Polars"):
-        ClassScores.from_source(columns_of(), label="y", scores="p_*")
+        ClassScores.from_source(columns_of(), outcome="y", prediction="p_*")
     with pytest.raises(SourceError, match=r"no file nowhere\.csv"):
-        ClassScores.from_source("nowhere.csv", label="y", scores="p_*")
+        ClassScores.from_source("nowhere.csv", outcome="y", prediction="p_*")

@@ -28,15 +28,15 @@ FRAMES = {
     "arrow": pa.table(COLUMNS),
 }
 # Names of what is asked, the keywords of an audit of a frame, and the column that each may be given as.
-ROWS, MEANS = {"label": "y", "score": "p"}, {"outcome": "z", "prediction": "f"}
+ROWS, MEANS = {"outcome": "y", "prediction": "p"}, {"outcome": "z", "prediction": "f", "kind": "amount"}
 ASKED = {
-    "audit": (cal.audit, ROWS, {"clusters": "c"}),
-    "selective": (cal.selective, ROWS | {"target_error": 0.4}, {"clusters": "c"}),
-    "labels": (cal.selective, {"score": "p", "target_error": 0.4}, {"label": "y"}),
-    "means": (cal.audit, MEANS, {"clusters": "c"}),
+    "audit": (cal.audit, ROWS, {"cluster": "c"}),
+    "selective": (cal.selective, ROWS | {"target_error": 0.4}, {"cluster": "c"}),
+    "labels": (cal.selective, {"prediction": "p", "target_error": 0.4}, {"outcome": "y"}),
+    "means": (cal.audit, MEANS, {"cluster": "c"}),
     "exposure": (cal.audit, MEANS, {"exposure": "e"}),
-    "weights": (cal.audit, MEANS, {"sample_weight": "e"}),
-    "compare": (cal.compare, {"label": "y", "scores": ["p", "q"]}, {"clusters": "c"}),
+    "weights": (cal.audit, MEANS, {"weight": "e"}),
+    "compare": (cal.compare, {"outcome": "y", "prediction": ["p", "q"]}, {"cluster": "c"}),
     "segments": (cal.audit_segments, ROWS, {"by": "g"}),
     "groups": (cal.selective, ROWS | {"target_error": 0.4}, {"by": "g"}),
     "grades": (cal.audit_grades, ROWS, {"grade": "g"}),
@@ -69,13 +69,13 @@ def test_a_column_is_a_name_an_array_or_a_series(library, asked, kind):
 @pytest.mark.parametrize("library", FRAMES)
 def test_names_and_columns_are_mixed(library):
     frame = FRAMES[library]
-    both = cal.selective(frame, **ROWS, clusters=["c", frame["g"]], target_error=0.4)
-    assert both.to_json() == cal.selective(frame, **ROWS, clusters=["c", "g"], target_error=0.4).to_json()
+    both = cal.selective(frame, **ROWS, cluster=["c", frame["g"]], target_error=0.4)
+    assert both.to_json() == cal.selective(frame, **ROWS, cluster=["c", "g"], target_error=0.4).to_json()
     known = cal.compare(COLUMNS["y"], {"p": P, "q": COLUMNS["q"]}).provenance.fingerprint
     for scores in (["p", frame["q"]], {"p": "p", "q": COLUMNS["q"]}):
         if library == "arrow" and isinstance(scores, list):  # whose columns have no names
             continue
-        assert cal.compare(frame, label=frame["y"], scores=scores).provenance.fingerprint == known
+        assert cal.compare(frame, outcome=frame["y"], prediction=scores).provenance.fingerprint == known
 
 
 def test_rows_are_left_out_for_what_is_missing_in_a_column_beside():
@@ -91,12 +91,12 @@ def test_rows_are_left_out_for_what_is_missing_in_a_column_beside():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: cal.audit(FRAMES["polars"].lazy(), **ROWS, clusters=COLUMNS["c"]), "rows are not in memory"),
+        (lambda: cal.audit(FRAMES["polars"].lazy(), **ROWS, cluster=COLUMNS["c"]), "rows are not in memory"),
         (lambda: cal.audit("none.csv", **MEANS, exposure=P), "rows are not in memory, found values of exposure"),
-        (lambda: cal.compare("none.csv", label="y", scores=["p", P]), "rows are not in memory, found values of score"),
-        (lambda: cal.audit(FRAMES["pandas"], **ROWS, clusters=np.arange(9)), "9 values in column cluster and 400 rows"),
-        (lambda: cal.audit(FRAMES["pandas"], **ROWS, clusters=["c", "none"]), "a column 'none'"),
-        (lambda: cal.compare(FRAMES["pandas"], label="y", scores={"c": P, "q": "q"}, clusters="c"), "rename one"),
+        (lambda: cal.compare("none.csv", outcome="y", prediction=["p", P]), "memory, found values of prediction"),
+        (lambda: cal.audit(FRAMES["pandas"], **ROWS, cluster=np.arange(9)), "9 values in column cluster and 400 rows"),
+        (lambda: cal.audit(FRAMES["pandas"], **ROWS, cluster=["c", "none"]), "a column 'none'"),
+        (lambda: cal.compare(FRAMES["pandas"], outcome="y", prediction={"c": P, "q": "q"}, cluster="c"), "rename one"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_put_together_is_refused(call, words):

@@ -55,9 +55,9 @@ QUICK = ("Polars", "Parquet", "pattern")
     "name", [*QUICK, *(pytest.param(n, marks=pytest.mark.slow) for n in sorted(SOURCES.keys() - QUICK))]
 )
 def test_every_source_gives_the_rows_of_arrays(name, folder):
-    read = OutcomeTable.from_source(SOURCES[name](folder), **NAMES, outcome_limits=(0, 9))
+    read = OutcomeTable.from_source(SOURCES[name](folder), **NAMES, limits=(0, 9))
     columns = columns_of()
-    given = {"exposure": columns["years"], "clusters": columns["customer"], "outcome_limits": (0, 9)}
+    given = {"exposure": columns["years"], "cluster": columns["customer"], "limits": (0, 9)}
     table = OutcomeTable.from_outcomes(columns["claims"], columns["rate"], **given)
     assert all(np.array_equal(getattr(read.rows, each), getattr(table.rows, each)) for each in ROW_ARRAYS)
     assert (read.digest, read.reach_low) == (table.digest, table.reach_low)
@@ -102,7 +102,7 @@ def test_files_name_the_row_that_cannot_be_used(column, value, expected, found, 
     frame.loc[2, column] = value
     frame.to_csv(folder / "bad.csv", index=False)
     with pytest.raises(DataError) as caught:
-        OutcomeTable.from_source("bad.csv", **NAMES, outcome_limits=(0, 9))
+        OutcomeTable.from_source("bad.csv", **NAMES, limits=(0, 9))
     assert expected in caught.value.expected
     assert found in caught.value.found
     assert remedy in caught.value.remedy
@@ -114,7 +114,7 @@ def test_gaps_are_left_out_alike_from_arrays_frames_and_files(folder):
     frame.to_csv(folder / "gaps.csv", index=False)
     asked = {**NAMES, "cluster": "customer", "missing": "drop"}
     read = [OutcomeTable.from_source(source, **asked) for source in (frame, "gaps.csv")]
-    columns = {"exposure": frame["years"], "clusters": frame["customer"]}
+    columns = {"exposure": frame["years"], "cluster": frame["customer"]}
     read.append(OutcomeTable.from_outcomes(frame["claims"], frame["rate"], **columns, missing="drop"))
     assert len({table.digest for table in read}) == 1
     for table in read:
@@ -140,7 +140,7 @@ def test_several_columns_name_a_cluster_together(folder):
     frame.loc[4, "branch"] = None
     frame.to_csv(folder / "branches.csv", index=False)
     pairs = list(zip(frame["customer"], frame["branch"], strict=True))
-    table = OutcomeTable.from_outcomes(frame["claims"], frame["rate"], exposure=frame["years"], clusters=pairs)
+    table = OutcomeTable.from_outcomes(frame["claims"], frame["rate"], exposure=frame["years"], cluster=pairs)
     for source in (frame, pl.from_pandas(frame.astype({"customer": str})).lazy(), "branches.csv"):
         read = OutcomeTable.from_source(source, **{**NAMES, "cluster": ["customer", "branch"]})
         assert read.digest == table.digest
@@ -189,7 +189,7 @@ def test_bad_names_are_refused(folder):
         OutcomeTable.from_source(file, outcome="claims", prediction="rat")
     with pytest.raises(SourceError, match="different columns for outcome and prediction"):
         OutcomeTable.from_source(file, outcome="claims", prediction="claims")
-    with pytest.raises(ArgumentError, match="exposure or sample_weight"):
+    with pytest.raises(ArgumentError, match="exposure or weight"):
         OutcomeTable.from_source(file, outcome="claims", prediction="rate", exposure="years", weight="id")
     (folder / "empty.csv").write_text("claims,rate\n")
     with pytest.raises(DataError, match=r"no rows in empty\.csv"):

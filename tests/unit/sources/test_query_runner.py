@@ -58,7 +58,7 @@ sys.modules["IPython"] = types.ModuleType("IPython")
 sys.modules["IPython"].get_ipython = lambda: kernel  # by this DuckDB knows a notebook
 sys.modules["ipywidgets"] = None
 from calibrant.sources.files import read_table
-print(read_table(sys.argv[1], label="y", score="p").total)
+print(read_table(sys.argv[1], outcome="y", prediction="p").total)
 """
 
 
@@ -182,7 +182,7 @@ def test_interrupted_read_removes_its_files(write, monkeypatch, temporary_folder
     path = write("scores.csv", PLAIN)
     monkeypatch.setattr(source_module.QueryRunner, "_wait", stop)
     with pytest.raises(KeyboardInterrupt):
-        read_table(path, label="y", score="p")
+        read_table(path, outcome="y", prediction="p")
     assert seen
 
 
@@ -190,7 +190,7 @@ def test_interrupted_read_removes_its_files(write, monkeypatch, temporary_folder
 def test_something_is_told_only_if_it_takes_long(write, monkeypatch, heard):
     path = write("scores.csv", PLAIN)
     monkeypatch.setattr(source_module, "_PATIENCE", 3600.0)
-    read_table(path, label="y", score="p")
+    read_table(path, outcome="y", prediction="p")
     assert heard == []
     monkeypatch.setattr(source_module, "_PATIENCE", 0.0)
     with open_source(path) as source:
@@ -266,11 +266,11 @@ def test_what_a_scan_reads(write, monkeypatch, tmp_path, name, first):
     for other, rows in (("scores.parquet", 3), ("b.parquet", 2)):
         duckdb.sql(f"SELECT 0 AS y, 0.5 AS p FROM range({rows})").write_parquet(str(tmp_path / other))
     with job(lambda *_: None):
-        read_table(str(tmp_path / name), label="y", score="p")
+        read_table(str(tmp_path / name), outcome="y", prediction="p")
     rows = 2 if name.endswith("csv") else first[0][0]
     assert seen == [*first, (rows, "rows")]
     seen.clear()
-    read_table(str(tmp_path / name), label="y", score="p")
+    read_table(str(tmp_path / name), outcome="y", prediction="p")
     assert seen == [(rows, "rows")]
 
 

@@ -56,14 +56,14 @@ def expected(rows):
 def test_csv(write, rows, delimiter):
     body, header, _ = as_text(rows, delimiter)
     path = write("scores.csv", f"{header}\n{body}\n")
-    same(read_table(path, label="y", score="p", **weight_of(rows)), expected(rows))
+    same(read_table(path, outcome="y", prediction="p", **weight_of(rows)), expected(rows))
 
 
 @SETTINGS
 @given(rows=small_rows(weighted=("float",)))
 def test_broken_weights(write, rows):
     body, header, _ = as_text(rows)
-    table = read_table(write("scores.csv", f"{header}\n{body}\n"), label="y", score="p", weight="w")
+    table = read_table(write("scores.csv", f"{header}\n{body}\n"), outcome="y", prediction="p", weight="w")
     other = expected(rows)
     np.testing.assert_array_equal(table.score, other.score)
     np.testing.assert_allclose(table.n, other.n, rtol=1e-14)
@@ -82,7 +82,7 @@ def test_json(write, rows):
         ("a.json", "[" + ",\n".join(objects) + "]"),
         ("a", "\n".join(objects)),
     ):
-        same(read_table(write(name, text), label="y", score="p", **weight_of(rows)), expected(rows))
+        same(read_table(write(name, text), outcome="y", prediction="p", **weight_of(rows)), expected(rows))
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_parquet(tmp_path, rows):
     assert duckdb.sql(f"DESCRIBE SELECT p FROM '{path}'").fetchall()[0][1] == (
         "FLOAT" if rows.s.dtype == np.float32 else "DOUBLE"
     )
-    same(read_table(path, label="y", score="p", **weight_of(rows)), expected(rows))
+    same(read_table(path, outcome="y", prediction="p", **weight_of(rows)), expected(rows))
 
 
 PLAIN = "y,p\n0,0.2\n1,0.7\n0,0.7\n"
@@ -139,14 +139,14 @@ TABLE = ScoreTable.from_scores([0, 1, 0], [0.2, 0.7, 0.7])
     ],
 )  # fmt: skip
 def test_ways_to_write_the_same(write, name, content):
-    same(read_table(write(name, content), label="y", score="p"), TABLE)
+    same(read_table(write(name, content), outcome="y", prediction="p"), TABLE)
 
 
 def test_patterns_in_names_are_not_patterns(write):
     write("scores1.csv", "y,p\n0,0.9\n1,0.8\n")
     write("scores2.csv", "y,p\n0,0.9\n1,0.8\n")
-    same(read_table(write("scores*.csv", PLAIN), label="y", score="p"), TABLE)
-    same(read_table(write("scores?.csv", PLAIN), label="y", score="p"), TABLE)
+    same(read_table(write("scores*.csv", PLAIN), outcome="y", prediction="p"), TABLE)
+    same(read_table(write("scores?.csv", PLAIN), outcome="y", prediction="p"), TABLE)
 
 
 @pytest.mark.grid
@@ -156,14 +156,14 @@ def test_patterns_in_names_are_not_patterns(write):
 def test_awkward_column_names(write, tmp_path, column):
     quoted = '"' + column.replace('"', '""') + '"'
     path = write("scores.csv", PLAIN.replace("p\n", quoted + "\n", 1))
-    same(read_table(path, label="y", score=column), TABLE)
+    same(read_table(path, outcome="y", prediction=column), TABLE)
     rows = [{"y": y, column: p} for y, p in ((0, 0.2), (1, 0.7), (0, 0.7))]
-    same(read_table(write("scores.jsonl", "\n".join(map(json.dumps, rows))), label="y", score=column), TABLE)
+    same(read_table(write("scores.jsonl", "\n".join(map(json.dumps, rows))), outcome="y", prediction=column), TABLE)
     parquet = tmp_path / "scores.parquet"
     duckdb.sql(f"SELECT y, p AS {quoted} FROM (VALUES (0, 0.2), (1, 0.7), (0, 0.7)) t(y, p)").write_parquet(
         str(parquet)
     )
-    same(read_table(parquet, label="y", score=column), TABLE)
+    same(read_table(parquet, outcome="y", prediction=column), TABLE)
 
 
 @pytest.mark.grid
@@ -174,7 +174,7 @@ def test_awkward_column_names(write, tmp_path, column):
 )  # fmt: skip
 def test_pos_label(write, zero, one, pos_label):
     path = write("scores.csv", f'y,p\n"{zero}",0.2\n"{one}",0.7\n"{zero}",0.7\n')
-    same(read_table(path, label="y", score="p", pos_label=pos_label), TABLE)
+    same(read_table(path, outcome="y", prediction="p", pos_label=pos_label), TABLE)
 
 
 @pytest.mark.grid
@@ -198,19 +198,19 @@ def test_label_types_in_parquet(tmp_path, type_, values, pos_label):
     zero, one = (f"'{value}'::{type_}" for value in values.split())
     path = tmp_path / "scores.parquet"
     duckdb.sql(f"SELECT * FROM (VALUES ({zero}, 0.2), ({one}, 0.7), ({zero}, 0.7)) t(y, p)").write_parquet(str(path))
-    same(read_table(path, label="y", score="p", pos_label=pos_label), TABLE)
+    same(read_table(path, outcome="y", prediction="p", pos_label=pos_label), TABLE)
 
 
 def test_one_number_written_in_several_ways(write):
     path = write("scores.csv", "y,p\n1,0.7\n0.0,0.2\n0,0.7\n")
-    same(read_table(path, label="y", score="p", pos_label="1"), TABLE)
+    same(read_table(path, outcome="y", prediction="p", pos_label="1"), TABLE)
 
 
 def test_one_class_only_is_not_refused(write):
     path = write("scores.csv", "y,p\n0,0.7\n0,0.2\n")
-    assert read_table(path, label="y", score="p").positives == 0
-    assert read_table(path, label="y", score="p", pos_label="0").positives == 2
-    assert read_table(path, label="y", score="p", pos_label="x").positives == 0
+    assert read_table(path, outcome="y", prediction="p").positives == 0
+    assert read_table(path, outcome="y", prediction="p", pos_label="0").positives == 2
+    assert read_table(path, outcome="y", prediction="p", pos_label="x").positives == 0
 
 
 @pytest.mark.parametrize(
@@ -223,14 +223,14 @@ def test_one_class_only_is_not_refused(write):
 )
 def test_standard_input(monkeypatch, content):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content), encoding="utf-8"))
-    same(read_table("-", label="y", score="p"), TABLE)
+    same(read_table("-", outcome="y", prediction="p"), TABLE)
 
 
 def test_parquet_on_standard_input(monkeypatch, tmp_path):
     path = tmp_path / "scores.parquet"
     duckdb.sql("SELECT * FROM (VALUES (0, 0.2), (1, 0.7), (0, 0.7)) t(y, p)").write_parquet(str(path))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(path.read_bytes()), encoding="utf-8"))
-    same(read_table("-", label="y", score="p"), TABLE)
+    same(read_table("-", outcome="y", prediction="p"), TABLE)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
@@ -239,15 +239,15 @@ def test_named_pipe(tmp_path):
     os.mkfifo(path)
     writer = threading.Thread(target=lambda: path.write_text(PLAIN))
     writer.start()
-    same(read_table(path, label="y", score="p"), TABLE)
+    same(read_table(path, outcome="y", prediction="p"), TABLE)
     writer.join()
 
 
 def test_weights_of_zero_leave_no_trace(write):
     path = write("scores.csv", "y,p,w\n0,0.2,1\n1,0.7,2\n1,0.9,0\n")
-    same(read_table(path, label="y", score="p", count="w"), ScoreTable.from_scores([0, 1, 1], [0.2, 0.7, 0.7]))
+    same(read_table(path, outcome="y", prediction="p", count="w"), ScoreTable.from_scores([0, 1, 1], [0.2, 0.7, 0.7]))
     weighted = ScoreTable.from_scores([0, 1], [0.2, 0.7], sample_weight=[1, 2])
-    same(read_table(path, label="y", score="p", weight="w"), weighted)
+    same(read_table(path, outcome="y", prediction="p", weight="w"), weighted)
 
 
 def test_the_order_of_rows_with_weights_shows_in_the_last_digit_only(write):
@@ -256,9 +256,9 @@ def test_the_order_of_rows_with_weights_shows_in_the_last_digit_only(write):
         f"{y},{p!r},{w!r}"
         for y, p, w in zip([0, 1] * 500, rng.choice([0.1, 0.5], 1000).tolist(), rng.random(1000).tolist(), strict=True)
     ]
-    first = read_table(write("a.csv", "\n".join(["y,p,w", *rows])), label="y", score="p", weight="w")
+    first = read_table(write("a.csv", "\n".join(["y,p,w", *rows])), outcome="y", prediction="p", weight="w")
     rng.shuffle(rows)
-    again = read_table(write("a.csv", "\n".join(["y,p,w", *rows])), label="y", score="p", weight="w")
+    again = read_table(write("a.csv", "\n".join(["y,p,w", *rows])), outcome="y", prediction="p", weight="w")
     assert again.digest == first.digest
     np.testing.assert_allclose(again.n, first.n, rtol=1e-14)
 

@@ -30,7 +30,7 @@ def test_columns_are_matched_by_name(frame, prefix):
     scores = ClassScores.from_scores(Y, frame(columns))
     assert [str(name).removeprefix(prefix) for name in scores.classes] == ["eel", "cat", "dog"]
     if frame is not dict:
-        assert same(scores, ClassScores.from_source(frame({"y": Y, **columns}), label="y", scores=list(columns)))
+        assert same(scores, ClassScores.from_source(frame({"y": Y, **columns}), outcome="y", prediction=list(columns)))
     assert np.array_equal(np.bincount(scores.code), [5, 5, 10])
     assert same(ClassScores.from_scores(Y, P[:, [2, 0, 1]], classes=["eel", "cat", "dog"]), scores)
 
@@ -115,7 +115,7 @@ def test_probabilities_of_two_digits_are_taken_and_divided_by_their_sum(classes,
         assert cal.certify(y, proba).n == 400
         assert len(certify(y, proba).parts.name) == classes
         assert cal.selective(y, proba, target_error=0.5).n == 400
-        of_file = ClassScores.from_source(tmp_path / "p.csv", label="y", scores="p_*")
+        of_file = ClassScores.from_source(tmp_path / "p.csv", outcome="y", prediction="p_*")
         np.testing.assert_allclose(np.sort(of_file.proba, axis=0), expected, rtol=1e-9)
         calibrated = MulticlassAutoCalibrator(["temperature"]).fit(proba, y)
         module = {}

@@ -8,7 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant.table.clusters import identifiers, repeated_of
 
-NAMED = {"label": "default", "score": "pd"}
+NAMED = {"outcome": "default", "prediction": "pd"}
 
 
 @pytest.mark.parametrize(

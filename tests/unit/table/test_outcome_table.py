@@ -25,7 +25,7 @@ def table_of(rows, weighting, relative_to="predicted", clustered=False, names=st
     if weighting is not None:
         further[weighting] = w
     clusters = [names(code) for code in c] if clustered else None
-    return OutcomeTable.from_outcomes(z, f, relative_to=relative_to, clusters=clusters, **further)
+    return OutcomeTable.from_outcomes(z, f, relative_to=relative_to, cluster=clusters, **further)
 
 
 def same(one, two):
@@ -104,7 +104,7 @@ def test_the_scale_of_weights_does_not_show(rows, relative_to, scale, clustered)
 @settings(max_examples=30, deadline=None)
 @given(rows, st.booleans(), st.data())
 def test_picked_rows_are_as_if_they_had_been_given(rows, clustered, data):
-    table = table_of(rows, "exposure", clustered=clustered, outcome_limits=(0, 9))
+    table = table_of(rows, "exposure", clustered=clustered, limits=(0, 9))
     chosen = np.array(data.draw(st.lists(st.booleans(), min_size=len(rows), max_size=len(rows))))
     if chosen.any():
         part = table.pick(chosen)
@@ -117,7 +117,7 @@ def test_picked_rows_are_as_if_they_had_been_given(rows, clustered, data):
 @given(st.lists(st.tuples(st.booleans(), st.floats(0, 1, width=32)), min_size=1, max_size=40))
 def test_labels_give_the_numbers_of_a_score_table(labels):
     y, s = zip(*labels, strict=True)
-    old, new = ScoreTable.from_scores(y, s), OutcomeTable.from_outcomes(y, s, relative_to="rows", outcome_limits=(0, 1))
+    old, new = ScoreTable.from_scores(y, s), OutcomeTable.from_outcomes(y, s, relative_to="rows", limits=(0, 1))
     for name in ("score", "n", "k", "rise", "fall", "squared", "total", "base_rate", "mean_score", "low", "high"):
         assert np.allclose(getattr(old, name), getattr(new, name), rtol=0, atol=1e-12), name
     one, two = (extremes(cumulative_residuals(table)) for table in (old, new))
@@ -159,14 +159,14 @@ def test_limits_say_how_far_residuals_reach():
     given = {"y_true": [0.0, 3.0, 4.0], "y_pred": [1.0, 2.0, 2.0]}
     reaches = [
         ({}, None, 2.0),
-        ({"outcome_limits": (0, 5)}, 4.0, 2.0),
-        ({"outcome_limits": (-3, 5)}, 4.0, 5.0),
-        ({"outcome_limits": (None, 5)}, 4.0, None),
-        ({"outcome_limits": (-inf, inf)}, None, None),
-        ({"outcome_limits": (0, 5), "exposure": [2.0, 1.0, 3.0]}, 3.0, 6.0),
-        ({"outcome_limits": (-1, 5), "exposure": [2.0, 1.0, 3.0]}, 3.0, 7.0),
-        ({"outcome_limits": (0, 5), "sample_weight": [2.0, 1.0, 3.0]}, 9.0 * 6 / 14, 6.0 * 6 / 14),
-        ({"outcome_limits": (-1, 5), "sample_weight": [2.0, 1.0, 3.0]}, 9.0 * 6 / 14, 9.0 * 6 / 14),
+        ({"limits": (0, 5)}, 4.0, 2.0),
+        ({"limits": (-3, 5)}, 4.0, 5.0),
+        ({"limits": (None, 5)}, 4.0, None),
+        ({"limits": (-inf, inf)}, None, None),
+        ({"limits": (0, 5), "exposure": [2.0, 1.0, 3.0]}, 3.0, 6.0),
+        ({"limits": (-1, 5), "exposure": [2.0, 1.0, 3.0]}, 3.0, 7.0),
+        ({"limits": (0, 5), "sample_weight": [2.0, 1.0, 3.0]}, 9.0 * 6 / 14, 6.0 * 6 / 14),
+        ({"limits": (-1, 5), "sample_weight": [2.0, 1.0, 3.0]}, 9.0 * 6 / 14, 9.0 * 6 / 14),
     ]
     for further, low, high in reaches:
         table = OutcomeTable.from_outcomes(**given, **further)
@@ -176,7 +176,7 @@ def test_limits_say_how_far_residuals_reach():
 
 
 def test_rows_without_weight_are_left_out_with_their_clusters():
-    table = OutcomeTable.from_outcomes([1, 2, 3], [1, 2, 3], sample_weight=[1.0, 0.0, 2.5], clusters=["a", "b", "a"])
+    table = OutcomeTable.from_outcomes([1, 2, 3], [1, 2, 3], sample_weight=[1.0, 0.0, 2.5], cluster=["a", "b", "a"])
     assert (table.n_rows, table.sampling.n_units) == (2, 1)
     unit = (1.0 + 2.5**2) / 3.5
     assert table.rows.outcome * unit == pytest.approx([1.0, 7.5])
@@ -193,7 +193,7 @@ def test_exposure_of_one_and_equal_weights_are_none(given):
 
 def test_clusters_change_the_digest():
     names = (None, [1, 1, 2], [1, 2, 2], [5, 5, 7])
-    digests = [OutcomeTable.from_outcomes([1, 2, 3], [1, 2, 3], clusters=c).digest for c in names]
+    digests = [OutcomeTable.from_outcomes([1, 2, 3], [1, 2, 3], cluster=c).digest for c in names]
     assert digests[1] == digests[3]
     assert len(set(digests)) == 3
 
@@ -205,9 +205,9 @@ def test_a_constant_premium_that_is_right_has_no_error():
 
 
 BAD = [
-    ({"y_true": [0, -3, -1]}, "outcomes of at least 0", "-3.0 in row 1 and 1 more", "outcome_limits=(-M, None)"),
-    ({"outcome_limits": (0, 1)}, "outcomes of at most 1", "2.0 in row 2", "give the cap, or outcome limits"),
-    ({"outcome_limits": (1, 9)}, "outcomes of at least 1", "0.0 in row 0", "give the cap, or outcome limits"),
+    ({"y_true": [0, -3, -1]}, "outcomes of at least 0", "-3.0 in row 1 and 1 more", "limits=(-M, None)"),
+    ({"limits": (0, 1)}, "outcomes of at most 1", "2.0 in row 2", "give the cap, or outcome limits"),
+    ({"limits": (1, 9)}, "outcomes of at least 1", "0.0 in row 0", "give the cap, or outcome limits"),
     ({"y_pred": [0.5, -1, 1]}, "predictions above 0", "-1.0 in row 1", "relative_to='exposure'"),
     ({"y_pred": [0.5, 0, 1]}, "predictions above 0", "0.0 in row 1", "relative_to='exposure'"),
     ({"exposure": [1, 0, 1]}, "exposures above 0", "0.0 in row 1", "drop it, or correct its exposure"),
@@ -230,10 +230,10 @@ BAD = [
     ({"sample_weight": [0, 0, 0]}, "some positive weight", "only zeros", "column of weights"),
     ({"sample_weight": [1, -1, 0]}, "not negative", "-1.0 in row 1", "drop or correct"),
     ({"y_true": [1e300, 0, 1]}, "up to 1e+140", "1e+300", "larger unit"),
-    ({"clusters": [1, None, 2]}, "a cluster in every row", "None in row 1", "drop or repair"),
+    ({"cluster": [1, None, 2]}, "a cluster in every row", "None in row 1", "drop or repair"),
     ({"y_true": [0, inf, 1], "y_pred": [1, -1, 1]}, "(2) predictions", "(1) inf in row 1, (2) -1.0 in row 1", "rows"),
     (
-        {"y_true": [0, -1, 1], "relative_to": "observed", "outcome_limits": (-5, 5)},
+        {"y_true": [0, -1, 1], "relative_to": "observed", "limits": (-5, 5)},
         "outcomes of at least 0",
         "-1.0 in row 1",
         "relative_to='exposure'",
@@ -253,11 +253,11 @@ def test_bad_rows_get_one_clear_sentence(given, expected, found, remedy):
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        ({"exposure": [1, 1], "sample_weight": [1, 1]}, "exposure or sample_weight"),
-        ({"outcome_limits": 5}, "two numbers"),
-        ({"outcome_limits": (0, "five")}, "two numbers"),
-        ({"outcome_limits": (0, nan)}, "two numbers"),
-        ({"outcome_limits": (5, 0)}, "below the second"),
+        ({"exposure": [1, 1], "sample_weight": [1, 1]}, "exposure or weight"),
+        ({"limits": 5}, "two numbers"),
+        ({"limits": (0, "five")}, "two numbers"),
+        ({"limits": (0, nan)}, "two numbers"),
+        ({"limits": (5, 0)}, "below the second"),
         ({"relative_to": "premium"}, "'predicted', 'exposure', 'observed', 'rows'"),
         ({"relative_to": "rows", "sample_weight": [1, 2]}, "errors relative to weights"),
     ],
@@ -283,11 +283,11 @@ def test_tables_that_differ_are_not_merged():
         return OutcomeTable.from_outcomes([0, 1], [0.5, 1], **given)
 
     differing = [
-        (make(exposure=[1, 2]), make(sample_weight=[1, 2]), "exposure, or with sample_weight"),
-        (make(exposure=[1, 2]), make(sample_weight=[5, 5]), "exposure, or with sample_weight"),
-        (make(), make(outcome_limits=(0, 1)), "same outcome_limits"),
+        (make(exposure=[1, 2]), make(sample_weight=[1, 2]), "exposure, or with weight"),
+        (make(exposure=[1, 2]), make(sample_weight=[5, 5]), "exposure, or with weight"),
+        (make(), make(limits=(0, 1)), "same limits"),
         (make(), make(relative_to="rows"), "same relative_to"),
-        (make(), make(clusters=[1, 2]), "clusters of both"),
+        (make(), make(cluster=[1, 2]), "clusters of both"),
         (make(), ScoreTable.from_scores([0, 1], [0.5, 1]), "another OutcomeTable"),
     ]
     for one, two, expected in differing:
@@ -312,7 +312,7 @@ def test_it_shows_itself():
         (1.0, 1e-200, {}, "predictions of 1e-140 or more"),
         (1e150, 1.0, {}, "outcomes up to"),
         (1.0, 1e100, {"exposure": [1e-150, 1e-150], "relative_to": "exposure"}, "predictions of|weights of"),
-        (1.0, 1.0, {"exposure": [1e100, 1.0], "outcome_limits": (0, 1e60)}, "weights times outcome limits up to"),
+        (1.0, 1.0, {"exposure": [1e100, 1.0], "limits": (0, 1e60)}, "weights times outcome limits up to"),
     ],
 )
 def test_squares_that_leave_the_range_of_floats_are_refused(z, f, how, words):
@@ -335,5 +335,5 @@ def test_predictions_and_exposures_that_nothing_can_be_divided_by_are_refused(f,
 
 @pytest.mark.parametrize("limits", [(0, 1e155), (-1e141, None)])
 def test_limits_beyond_the_range_of_floats_are_refused(limits):
-    with pytest.raises(ArgumentError, match="outcome_limits"):
-        OutcomeTable.from_outcomes([0.0], [1.0], outcome_limits=limits)
+    with pytest.raises(ArgumentError, match="limits"):
+        OutcomeTable.from_outcomes([0.0], [1.0], limits=limits)

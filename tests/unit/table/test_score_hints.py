@@ -54,7 +54,7 @@ def test_advice(name, way, tmp_path):
     frame.write_csv(tmp_path / "rows.csv")
     rows = {"arrays": (Y, score), "frame": (frame.lazy(),), "file": (tmp_path / "rows.csv",)}[way]
     with pytest.raises(DataError, match=re.escape(words)) as caught:
-        cal.audit(*rows, **({} if way == "arrays" else {"label": "y", "score": "p"}))
+        cal.audit(*rows, **({} if way == "arrays" else {"outcome": "y", "prediction": "p"}))
     others = ("rounding alone", "seems to stand", "two scales", "ratings", "look like percentages", "exp(-score)")
     assert sum(other in caught.value.remedy for other in others) <= 1
 
@@ -65,7 +65,7 @@ def test_advice(name, way, tmp_path):
         lambda file: cal.audit(Y, np.clip(among(-1e-17, 1 + 2**-52), 0, 1)),
         lambda file: cal.audit(Y, np.where(among(-999.0) == -999, np.nan, among(-999.0)), missing="drop"),
         lambda file: cal.audit(
-            cal.Query(f"SELECT y, nullif(p, -999.0) AS p FROM '{file}'"), label="y", score="p", missing="drop"
+            cal.Query(f"SELECT y, nullif(p, -999.0) AS p FROM '{file}'"), outcome="y", prediction="p", missing="drop"
         ),
     ],
 )
@@ -85,9 +85,9 @@ def test_codes_for_unknown_outcomes(code, pos_label, way, tmp_path):
     frame.write_csv(tmp_path / "rows.csv")
     rows = {"arrays": (label, P), "frame": (frame.lazy(),), "file": (tmp_path / "rows.csv",)}[way]
     with pytest.raises(DataError, match=f"{code}'? seems to stand for an unknown outcome: drop those rows"):
-        cal.audit(*rows, pos_label=pos_label, **({} if way == "arrays" else {"label": "y", "score": "p"}))
+        cal.audit(*rows, pos_label=pos_label, **({} if way == "arrays" else {"outcome": "y", "prediction": "p"}))
     query = cal.Query(f"SELECT * FROM '{tmp_path / 'rows.csv'}' WHERE y <> '{code}'")
-    assert cal.read_table(query, label="y", score="p").total == 390
+    assert cal.read_table(query, outcome="y", prediction="p").total == 390
 
 
 def test_minus_one_may_be_the_third_class():

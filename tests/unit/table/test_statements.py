@@ -27,7 +27,7 @@ def test_every_statement_says_what_it_claims_and_assumes():
         assert known["confidence_level"] == 0.95
         assert known["assumptions"]
         assert known["references"]
-        assert ("max_rows_per_cluster" in known) == isinstance(statement, ClusterStatement)
+        assert ("cluster_cap" in known) == isinstance(statement, ClusterStatement)
 
 
 def test_statements_are_equal_in_all_fields_or_not_at_all():

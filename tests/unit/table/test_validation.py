@@ -282,7 +282,7 @@ OUT_OF_RANGE = {
         "1.1",
         "choose a threshold",
     ),
-    "scores missing": (lambda: brier_score(Y), "labels and scores", "no scores", "pass y_proba"),
+    "scores missing": (lambda: brier_score(Y), "labels and scores", "no scores", "as second argument"),
     "table and scores": (
         lambda: brier_score(ScoreTable.from_scores(Y, S), S),
         "a table alone",

@@ -58,7 +58,7 @@ def test_files(tmp_path, weight, message):
     path = tmp_path / "rows.csv"
     path.write_text("y,p,w\n" + "".join(f"{y},{p},{weight}\n" for y, p in zip(Y, P, strict=True)))
     with pytest.raises(DataError, match=message):
-        read_table(path, label="y", score="p", weight="w")
+        read_table(path, outcome="y", prediction="p", weight="w")
 
 
 @pytest.mark.parametrize(("weight", "message"), [(1e308, "add up to at most"), (1e-310, "some weight of at least")])

@@ -65,7 +65,7 @@ def fixed_design_width(n: float, delta: float = 0.05, *, variance: float = 0.25)
 
     Examples
     --------
-    >>> from calibrant.certificates.widths import fixed_design_width
+    >>> from calibrant.certificates.widths.fixed_design import fixed_design_width
     >>> [round(fixed_design_width(n) * n**0.5, 3) for n in (100, 1_000, 10_000, 100_000)]
     [1.442, 1.321, 1.284, 1.273]
     """
@@ -101,7 +101,7 @@ def variance_bound(n: float, brier: float, delta: float) -> float:
 
     Examples
     --------
-    >>> from calibrant.certificates.widths import variance_bound
+    >>> from calibrant.certificates.widths.fixed_design import variance_bound
     >>> round(variance_bound(10_000, 0.01, 0.05), 4)
     0.0126
     """
@@ -137,7 +137,7 @@ def cumulative_width(table: ScoreTable, delta: float = 0.05) -> float:
     Examples
     --------
     >>> from calibrant import ScoreTable
-    >>> from calibrant.certificates.widths import fixed_design_width, cumulative_width
+    >>> from calibrant.certificates.widths.fixed_design import cumulative_width, fixed_design_width
     >>> rare = ScoreTable.from_counts([0.01], [10_000], [100])
     >>> round(cumulative_width(rare), 4), round(fixed_design_width(10_000), 4)
     (0.0032, 0.0128)

@@ -12,7 +12,7 @@ from calibrant.errors import ArgumentError, SourceError
 
 
 @as_command
-def apply(context: typer.Context, score: str, model: Path, output: Path, column: str, renamed: bool) -> None:
+def apply(context: typer.Context, prediction: str, model: Path, output: Path, column: str, renamed: bool) -> None:
     """Add a column of recalibrated probabilities, or means, to rows.
 
     Missing scores stay missing, such as NA or NaN. Rows and other columns stay as they are, in the same order.
@@ -24,7 +24,7 @@ def apply(context: typer.Context, score: str, model: Path, output: Path, column:
     source = source_of(context)
     check_writable(output, *paths_of(source), model)
     with terminal.progress():
-        count = apply_to_file(load_map(model), source, output, score=score, column=column, renamed=renamed)
+        count = apply_to_file(load_map(model), source, output, score=prediction, column=column, renamed=renamed)
     terminal.print_note(f"{count:,} rows written to {output}")
 
 

@@ -15,33 +15,25 @@ from calibrant.errors import ArgumentError
 def audit(context: typer.Context, details: bool, as_json: bool, json_curves: bool) -> None:
     """Assess calibration: error, certificate, cost and advice.
 
-    Of predicted means of amounts, counts or shares with --outcome and --prediction.
+    Of amounts, counts or shares, and their predicted means, with --kind amount.
 
     Exit code 0 means that all that was asked for is shown to hold: with --tolerance certified, with --by all segments
-    listed too, with --scores all classes; with limits in --about that they are met; with --grade that no PDs are off.
+    listed too, and of several classes all; with limits in --about that they are met; with --grade that no PDs are off.
     """
     from calibrant.auditing.audit import audit as run_audit
 
     given = context.params
-    score, scores, cost_matrix = given["score"], given["scores"], given["cost_matrix"]
-    further: dict[str, Any] = {"outcome_limits": (given["floor"], given["cap"])}
-    amounts = given["outcome"] is not None or given["prediction"] is not None
-    if amounts:
-        further |= {"weight": None, "sample_weight": given["weight"]}
-    elif given["label"] is None:
-        expected = "--label with --score or --scores, or --outcome with --prediction"
-        remedy = "name the column of classes, or that of amounts, counts or shares"
-        raise ArgumentError(expected, "no column of outcomes", remedy)
-    elif score is None and not scores:
-        expected = "--score, or --scores where there are several classes"
-        raise ArgumentError(expected, "neither", "name the column of probabilities, or those of all classes")
+    columns, cost_matrix = list(given["prediction"]), given["cost_matrix"]
+    further: dict[str, Any] = {"limits": (given["floor"], given["cap"])}
+    further["prediction"] = columns if columns[1:] else columns[0]
+    several = given["kind"] == "classes" or bool(columns[1:] or given["classes"]) or "*" in columns[0]
     costs = given["cost_fp"] is not None or given["cost_fn"] is not None
-    if (cost_matrix is not None) > bool(scores) or (costs and (scores or amounts)):
-        expected = "--cost-matrix with --scores, --cost-fp and --cost-fn with --score"
-        raise ArgumentError(expected, "costs of the other kind", "leave them out, or give those that belong to it")
-    if scores:
-        further |= {"scores": scores[0] if len(scores) == 1 else list(scores), "costs": read_matrix(cost_matrix)}
-    named = f"columns {' '.join(scores)}" if scores else f"column {given['prediction'] if amounts else score}"
+    if (cost_matrix is not None) > several or (costs and (several or given["kind"] == "amount")):
+        expected = "--cost-matrix of several classes, --cost-fp and --cost-fn of events"
+        raise ArgumentError(expected, "costs of another kind", "leave them out, or give those that belong to it")
+    if cost_matrix is not None:
+        further["costs"] = read_matrix(cost_matrix)
+    named = f"column{'s' * several} {' '.join(columns)}"
     result: Any = with_report(run_audit, named, context, **further)
     if as_json or json_curves:
         typer.echo(result.to_json(curves=json_curves))

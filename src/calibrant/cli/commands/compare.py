@@ -9,7 +9,7 @@ from calibrant.cli.options import as_command, with_report
 
 
 @as_command
-def compare(context: typer.Context, scores: list[str], as_json: bool) -> None:
+def compare(context: typer.Context, prediction: list[str], as_json: bool) -> None:
     """Compare models on the same rows: which is better at what.
 
     All intervals hold together with the confidence.
@@ -17,7 +17,7 @@ def compare(context: typer.Context, scores: list[str], as_json: bool) -> None:
     from calibrant.comparing.compare import compare as run_compare
     from calibrant.comparing.results import summary
 
-    result = with_report(run_compare, f"columns {', '.join(scores)}", context)
+    result = with_report(run_compare, f"columns {', '.join(prediction)}", context)
     if as_json:
         typer.echo(result.to_json(curves=False))
     else:

@@ -47,7 +47,7 @@ def monitor(context: typer.Context, state: Path, plot: Path | None, as_json: boo
         check_writable(plot, *paths_of(source), state)
     check_report_of(context, *paths_of(source), state)
     columns = {name: given[name] for name in ("pos_label", "id", "block")}
-    schema = Schema(given["label"], given["score"], date=given["time"], **columns)
+    schema = Schema(given["outcome"], given["prediction"], date=given["time"], **columns)
     with locked(state):
         live_monitor = Monitor.load(state) if state.exists() else Monitor(**settings.to_dict())
         check_settings(live_monitor.settings, settings)
@@ -131,7 +131,7 @@ def _next_command(state: MonitorState, settings: Settings, schema: Schema, sourc
         return None
     from calibrant.auditing.next_steps import repair
 
-    options = {"label": schema.outcome, "score": schema.prediction, "clusters": schema.block}
+    options = {"outcome": schema.outcome, "prediction": schema.prediction, "cluster": schema.block}
     options["pos_label"] = schema.pos_label
     inside = departure.row > state.rows - (passed - state.waiting - state.earlier)
     rows = _repair_rows(state, settings, schema, source if inside else None)

@@ -11,17 +11,17 @@ from calibrant.errors import ArgumentError
 
 
 @as_command
-def plan(context: typer.Context, as_json: bool, score: str | None, widths: list[str] | None) -> None:
+def plan(context: typer.Context, as_json: bool, prediction: str | None, widths: list[str] | None) -> None:
     """Compute the number of rows that a goal takes."""
     from calibrant.certificates.plan import plan as plan_goals
 
     options, left_out = given_to(plan_goals, context), None
-    if score is not None or context.params["files"] or context.params["query"] is not None:
+    if prediction is not None or context.params["files"] or context.params["query"] is not None:
         from calibrant.sources.expected_scores import expected_scores
 
-        if score is None:
-            raise ArgumentError("--score with a file", "none", "name the column of scores")
-        scores = expected_scores(source_of(context), score)
+        if prediction is None:
+            raise ArgumentError("--prediction with a file", "none", "name the column of scores")
+        scores = expected_scores(source_of(context), prediction)
         options |= {"y_proba": scores.score, "sample_weight": scores.rows}
         left_out = scores.left_out
     options["widths"] = {name: width for name, (width, *_) in (cuts_of(widths, "--widths", "o:e=0.4") or {}).items()}

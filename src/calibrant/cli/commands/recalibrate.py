@@ -26,14 +26,25 @@ _READ, _FITTED, _JUDGED = 0.6, 0.1, 0.3
 # Of predicted means: method -> its name in files.
 _OF_MEANS = {"auto": "auto-mean", "scale": "scale", "power": "power", "isotonic": "isotonic-mean"}
 # Options of maps of probabilities, beside those of a table.
-_OF_EVENTS = ("model", "method", "interpolation", "central_tendency", "force", "onto", "clusters", "by", "chance")
+_OF_EVENTS = (
+    "model",
+    "method",
+    "interpolation",
+    "central_tendency",
+    "force",
+    "onto",
+    "cluster",
+    "by",
+    "chance",
+    "kind",
+)
 
 
 @as_command
 def recalibrate(context: typer.Context, model: Path, method: str) -> None:
     """Fit a recalibrator and write it to a JSON file.
 
-    Of predicted means of amounts, counts or shares with --outcome and --prediction.
+    Of amounts, counts or shares, and their predicted means, with --kind amount.
     """
     from calibrant.export.layouts import LAYOUTS, METHODS
     from calibrant.sources.files import read_table
@@ -44,24 +55,18 @@ def recalibrate(context: typer.Context, model: Path, method: str) -> None:
     source, given = source_of(context), context.params
     outcome, prediction, onto, by = (given[name] for name in ("outcome", "prediction", "onto", "by"))
     _check_free(model, paths_of(source), force=given["force"], onto=onto)
-    first = None if onto is None else _first(onto, given["score"] if prediction is None else prediction)
-    if outcome is not None or prediction is not None:
-        further = ("model", "method", "cap", "force", "onto", "clusters")
+    first = None if onto is None else _first(onto, prediction)
+    if check_choice("kind", given["kind"], ("event", "amount")) == "amount":
+        further = ("model", "method", "cap", "force", "onto", "kind")
         need_only(OutcomeTable.from_source, context, *further, without="by")
-        if outcome is None or prediction is None:
-            raise ArgumentError("--outcome and --prediction", "one of them", "name both columns")
         kind: Any = LAYOUTS[_OF_MEANS[check_choice("method", method, tuple(_OF_MEANS))]].kind
-        names = "outcome", "prediction", "exposure", "weight", "count", "chance", "missing"
+        names = "outcome", "prediction", "exposure", "weight", "count", "chance", "cluster", "missing"
         columns = {name: given[name] for name in names}
-        _fit_means(source, kind(upper_limit=given["cap"]), model, columns | {"cluster": given["clusters"]}, first)
+        _fit_means(source, kind(upper_limit=given["cap"]), model, columns, first)
         terminal.print_note(f"model written to {model}")
         return
     need_only(read_table, context, *_OF_EVENTS)
-    label, score, interpolation = given["label"], given["score"], given["interpolation"]
-    central_tendency: float | None = given["central_tendency"]
-    if label is None or score is None:
-        remedy = "name the columns of classes and probabilities, or those of amounts, counts or shares"
-        raise ArgumentError("--label and --score, or --outcome and --prediction", "neither pair", remedy)
+    interpolation, central_tendency = given["interpolation"], given["central_tendency"]
     make: Any = LAYOUTS[check_choice("method", method, METHODS)].kind
     if method == "offset" and central_tendency is None:
         remedy = "give the mean that probabilities should have; other shifts are in calibrant.calibrators"
@@ -75,8 +80,8 @@ def recalibrate(context: typer.Context, model: Path, method: str) -> None:
         expected = "--by without --weight, --chance and --central-tendency"
         raise ArgumentError(expected, "both", "leave out one of them")
     if by:
-        check_names(by, label, score)
-    of_rows = Schema(label, score, **columns, cluster=tuple(given["clusters"] or ()), by=tuple(by or ()))
+        check_names(by, outcome, prediction)
+    of_rows = Schema(outcome, prediction, **columns, cluster=tuple(given["cluster"] or ()), by=tuple(by or ()))
     if by:
         _fit_by_segment(make(), source, of_rows, model, first)
     else:

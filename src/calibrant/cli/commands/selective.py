@@ -25,9 +25,9 @@ def selective(context: typer.Context, as_json: bool) -> None:
     binary, require_coverage = context.params["binary"], context.params["require_coverage"]
     function = functions.selective_binary if binary else functions.selective
     asked = given_to(function, context) | {"target_error": targets if len(targets) > 1 else targets[0]}
-    for name in ("by", "clusters", "missed"):
+    for name in ("by", "cluster", "missed"):
         if context.params[name] and name not in asked:
-            given = "--cluster" if name == "clusters" else f"--{name}"
+            given = f"--{name}"
             without = f"--binary without {given}", "both", "leave one of them out"
             alone = f"{given} together with --binary", "it alone", f"add --binary, or leave {given} out"
             raise ArgumentError(*(without if binary else alone))

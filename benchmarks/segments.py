@@ -43,7 +43,7 @@ def write_file(path: Path, rows: int, segments: int = 50) -> None:
 
 def of_file(name: str, path: Path) -> timing.Run:
     """Run one contestant in this process."""
-    columns: dict[str, Any] = {"label": "y", "score": "p"}
+    columns: dict[str, Any] = {"outcome": "y", "prediction": "p"}
     contestants: dict[str, Callable[[], Any]] = {
         "audit": lambda: calibrant.audit(str(path), **columns),
         "audit_segments": lambda: calibrant.audit_segments(str(path), by="branch", **columns),

@@ -36,7 +36,7 @@ def adult_segments(folder: Path, seed: int) -> dict[str, Any]:
     train = np.random.default_rng(seed).permutation(len(frame)) < len(frame) // 2
     model = HistGradientBoostingClassifier(random_state=0).fit(features[train], label[train])
     score = model.predict_proba(features[~train])[:, 1]
-    return {"y_true": label[~train], "y_proba": score, "by": {name: frame[name][~train].to_numpy() for name in _BY}}
+    return {"data": label[~train], "prediction": score, "by": {name: frame[name][~train].to_numpy() for name in _BY}}
 
 
 def covtype_segments(folder: Path) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def covtype_segments(folder: Path) -> dict[str, Any]:
     model = HistGradientBoostingClassifier(random_state=0).fit(features[train], data.label[train])
     area = np.array(["Rawah", "Neota", "Comanche Peak", "Cache la Poudre"])[data.categories[:, 0]]
     score = model.predict_proba(features[~train])[:, 1]
-    return {"y_true": data.label[~train], "y_proba": score, "by": {"area": area[~train]}}
+    return {"data": data.label[~train], "prediction": score, "by": {"area": area[~train]}}
 
 
 def tell(name: str, rows: dict[str, Any], depth: int) -> calibrant.SegmentAudit:

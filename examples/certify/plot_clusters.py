@@ -34,7 +34,7 @@ def sample():
 
 samples = [sample() for _ in range(120)]
 without = [cal.calibration_test(y, p, method="asymptotic").p_value for y, p in samples]
-how = {"method": "asymptotic", "clusters": patient, "n_simulations": 199}
+how = {"method": "asymptotic", "cluster": patient, "n_simulations": 199}
 with_clusters = [cal.calibration_test(y, p, **how).p_value for y, p in samples]
 
 # %%

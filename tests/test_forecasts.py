@@ -52,7 +52,7 @@ def test_election_night_forecasts_with_many_ties():
     assert done.exit_code == 1
     assert data["certificate"]["verdict"] == "refuted"
     assert data["advice"]["action"] == "recalibrate"
-    assert "clusters=" in data["warnings"][0]["message"]
+    assert "cluster=" in data["warnings"][0]["message"]
 
 
 @pytest.mark.slow

@@ -213,7 +213,7 @@ def test_amounts_as_weights_certify_nothing():
             cal.certify(y, q, weight=euros)
         with pytest.raises(DataError, match="weights that count no rows"):
             cal.audit(y, q, weight=euros, tolerance=0.1)
-        shown = {"relative_to": "exposure", "limits": (0, 1), "sample_weight": euros, "tolerance": 0.1}
+        shown = {"relative_to": "exposure", "limits": (0, 1), "weight": euros, "tolerance": 0.1}
         wrong += cal.certify(y, q, **shown, kind="amount").verdict == "certified"
     assert wrong <= 4  # 5% of 30 is 1.5
 

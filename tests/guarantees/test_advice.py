@@ -26,21 +26,21 @@ def _odds(p, shift=0.0, slope=1.0):
 
 def _rows(rng, n, a=1.2, b=3.0, **wrong):
     p = rng.beta(a, b, n)
-    return {"y_true": rng.uniform(size=n) < _odds(p, **wrong), "y_proba": p}
+    return {"data": rng.uniform(size=n) < _odds(p, **wrong), "prediction": p}
 
 
 def _loans(rng, shift=0.0):
     p = np.exp(rng.normal(-5.9, 0.9, 40_000)).clip(1e-5, 0.5)
-    return {"y_true": rng.uniform(size=len(p)) < _odds(p, shift), "y_proba": p, "tolerance": 0.002}
+    return {"data": rng.uniform(size=len(p)) < _odds(p, shift), "prediction": p, "tolerance": 0.002}
 
 
 def _hospitals(rng, shift=0.0, spread=0.2):
     clusters = rng.integers(0, 25, 3_000)
     p = rng.beta(1.2, 8.0, len(clusters))
     return {
-        "y_true": rng.uniform(size=len(p)) < _odds(p, shift + spread * rng.normal(size=25)[clusters]),
-        "y_proba": p,
-        "clusters": clusters,
+        "data": rng.uniform(size=len(p)) < _odds(p, shift + spread * rng.normal(size=25)[clusters]),
+        "prediction": p,
+        "cluster": clusters,
     }
 
 
@@ -48,7 +48,7 @@ def _branches(rng, shifts):
     branch = rng.choice(4, 20_000, p=[0.4, 0.3, 0.2, 0.1])
     p = rng.beta(1.2, 4.0, len(branch))
     y = rng.uniform(size=len(p)) < _odds(p, np.asarray(shifts)[branch])
-    return {"y_true": y, "y_proba": p, "by": {"branch": branch.astype(str)}, "tolerance": 0.02}
+    return {"data": y, "prediction": p, "by": {"branch": branch.astype(str)}, "tolerance": 0.02}
 
 
 # What is drawn, the right advice, what does no harm; anything else is wrong.

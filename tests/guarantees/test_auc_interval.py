@@ -149,7 +149,7 @@ def missed_difference(clusters: int, rows: int, events: float, samples: int) -> 
         if not label.any():
             continue
         other = expit(logit(score) + 0.7 * np.random.default_rng([seed, 1]).standard_normal(len(score)))
-        compared = compared_rows(label, {"one": score, "other": other}, clusters=cluster, unseen=False)
+        compared = compared_rows(label, {"one": score, "other": other}, cluster=cluster, unseen=False)
         terms = np.zeros_like(compared.terms)
         terms[compared.measures.index(AUC)] = compared.terms[compared.measures.index(AUC)]
         _, found = _left_out(compared, terms, [(0, 1)], Jackknife(compared.units.size), 0.05)

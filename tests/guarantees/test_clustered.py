@@ -327,7 +327,7 @@ def count_rejected(draw, how, asked, n_clusters, runs, seed, wrong=None, cluster
         outcome, predicted, g = draw(n_clusters, rng, how)
         given = predicted if wrong is None else wrong(predicted)
         try:
-            further = {"clusters": g} if clustered else {}
+            further = {"cluster": g} if clustered else {}
             count += calibration_test(outcome, given, n_simulations=199, **asked, **further).p_value <= 0.05
         except DataError:
             continue

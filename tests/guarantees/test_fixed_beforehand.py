@@ -103,7 +103,7 @@ def largest_total_of_a_cluster(rng):
     large, draw = size > 1, rng.random(60)
     cluster = np.repeat(np.arange(60), size)
     outcome = (large | (draw < 0.3))[cluster]
-    how = {"kind": "amount", "limits": (0, 1), "relative_to": "rows", "clusters": cluster}
+    how = {"kind": "amount", "limits": (0, 1), "relative_to": "rows", "cluster": cluster}
     known = certify(outcome, np.full(len(cluster), 0.3), **how)
     assert any("no further from their predictions" in each for each in known.assumptions)
     error = 0.7 * 60 / 119

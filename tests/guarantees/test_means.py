@@ -216,7 +216,7 @@ def test_weights_of_rows_that_were_looked_at_by_chance():
         chance = np.where(bad, 0.02, 0.2)
         seen = rng.random(20_000) < chance
         label, predicted = (rng.random(20_000) < np.where(bad, 3.0, 1.0) * predicted)[seen], predicted[seen]
-        how = {"limits": (0, 1), "relative_to": "exposure", "sample_weight": 1.0 / chance[seen]}
+        how = {"limits": (0, 1), "relative_to": "exposure", "weight": 1.0 / chance[seen]}
         known = certify(label, predicted, **how, kind="amount")
         off, width = error - known.estimate, np.array([known.bound, known.lower_bound]) - known.estimate
         for part, missed in ((1.0, whole), (0.1, tenth)):

@@ -315,7 +315,7 @@ def test_bounds_of_amounts_in_segments_hold_together(kind, cap):
         if kind == "heavy":  # log-normal with sigma 1, capped at 50 times its mean
             factor = np.minimum(np.exp(rng.normal(-0.5, 1.0, rows)), 50.0)
         outcome = prediction * factor if kind == "heavy" else rng.poisson(prediction * factor).astype(float)
-        asked = {"by": {"s": segment}, "clusters": cluster, "limits": (0, cap)}
+        asked = {"by": {"s": segment}, "cluster": cluster, "limits": (0, cap)}
         wrong += bool((audit(outcome, prediction, **asked, kind="amount").segments.lower > 0.0).any())
         shown = np.where(segment == "a", prediction / 1.4, prediction)
         found = audit(outcome, shown, **asked, kind="amount").segments
@@ -357,7 +357,7 @@ def test_many_segments_of_clusters_are_seldom_called_off():
     for _ in range(samples):
         label, score, cluster, _ = clustered_segments(rng, 60, 100, 0.5, base=0.4)
         segment = np.array([f"s{i:02d}" for i in range(50)])[rng.integers(50, size=len(label))]
-        asked = {"by": {"s": segment}, "clusters": cluster, "min_rows": 50}
+        asked = {"by": {"s": segment}, "cluster": cluster, "min_rows": 50}
         wrong += find_segments(label, score, **asked).n_found > 0
         shown = np.where(segment == "s07", score / 6.0, score)
         found_off += find_segments(label, shown, **asked).worst == "s = s07"

@@ -231,7 +231,7 @@ def test_postgresql(postgresql):
         connection.commit()
     assert_equal(read("SELECT * FROM scores", postgresql))
     assert_equal(read("SELECT * FROM scores;", postgresql, count="w"), count=W)
-    assert_equal(read("SELECT * FROM scores", postgresql, label="done", score="q"))
+    assert_equal(read("SELECT * FROM scores", postgresql, outcome="done", prediction="q"))
     for query, words in [
         ("SELECT * FORM scores", "syntax error"),
         ("SELECT * FROM nothing", 'relation "nothing" does not exist'),

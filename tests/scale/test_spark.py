@@ -14,7 +14,7 @@ import calibrant
 from calibrant import ScoreTable, audit
 from calibrant.cells import frame_rows as lazy_rows
 from calibrant.errors import DataError, SourceError
-from calibrant.sources import frames
+from calibrant.sources import engine, frames
 from calibrant.sources.schema import Schema
 from support.frame_cases import RIGHT, WRONG
 from support.routes import BROKEN, CASES, ROUNDED, assert_same, few_in_memory, weighing
@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
-NAMES = {"label": "y", "score": "s"}
+NAMES = {"outcome": "y", "prediction": "s"}
 
 
 @pytest.fixture(scope="session")
@@ -137,17 +137,17 @@ def make(spark, columns):
     return spark.createDataFrame([tuple(row.values()) for row in arrow.to_pylist()], schema)
 
 
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("case", sorted(WRONG.keys() - {"text for a number"}))  # read as files are: "1" is 1
 def test_what_cannot_be_used(spark, case):
     columns, keys, words = WRONG[case]
     with pytest.raises(DataError, match=words):
-        ScoreTable.from_frame(make(spark, columns), **{"label": "y", "score": "p"} | keys)
+        ScoreTable.from_frame(make(spark, columns), **{"outcome": "y", "prediction": "p"} | keys)
 
 
 @pytest.mark.parametrize("case", RIGHT)
 def test_what_can_be_used(spark, case):
     columns, keys, score, n, k = RIGHT[case]
-    table = ScoreTable.from_frame(make(spark, columns), **{"label": "y", "score": "p"} | keys)
+    table = ScoreTable.from_frame(make(spark, columns), **{"outcome": "y", "prediction": "p"} | keys)
     assert table.score.tolist() == score
     np.testing.assert_allclose([table.n, table.k], [n, k], rtol=1e-12)
 
@@ -185,7 +185,8 @@ def test_many_buckets_can_be_looked_into(spark):
     from calibrant.cells.bucket_sums import BucketSet, Grid
 
     frame = spark.range(100_000).selectExpr("id % 2 AS y", "id * 1048576 / 4398046511104D AS s")
-    rows = frames.open_frame(frame, Schema("y", "s", None, None)).checked.rows
+    opened = frames.open_frame(frame, Schema("y", "s", None, None))
+    rows = engine.checked_rows(opened._columns, opened.checked)
     _, n, k = rows.pool_scores(BucketSet(Grid(20), np.arange(0, 100_000, 2)))
     assert (n.sum(), k.sum()) == (50_000, 0)
 

@@ -126,7 +126,7 @@ WRONG = {
         {"weight": "w"},
         "as weights, found 'n/a' in column w",
     ),
-    "no such column": ({"y": [0, 1], "p": [0.1, 0.2]}, {"score": "q"}, "a column 'q', found the columns y, p"),
+    "no such column": ({"y": [0, 1], "p": [0.1, 0.2]}, {"prediction": "q"}, "a column 'q', found the columns y, p"),
 }
 
 # Columns, keywords, and the rows that they mean: scores, their number and their positives.

@@ -57,7 +57,7 @@ def test_whether_rows_are_independent_is_a_question_that_clusters_answer():
     twice = cal.audit(np.repeat(y, 5), np.repeat(p, 5), tolerance=0.05)
     assert codes(twice) == ["dependent_rows"]
     assert twice.warnings[0].message.startswith("Are these rows independent? ")
-    assert "--cluster COLUMN (clusters=)" in twice.warnings[0].message
+    assert "--cluster COLUMN (cluster=)" in twice.warnings[0].message
     named = cal.audit(np.repeat(y, 5), np.repeat(p, 5), cluster=np.repeat(np.arange(2_000), 5), tolerance=0.05)
     assert codes(named) == []
 

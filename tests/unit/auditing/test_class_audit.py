@@ -208,7 +208,7 @@ def test_order_of_rows_and_the_way_in_do_not_matter():
         cal.audit(y, proba, classes=[0, 1, 2]),
         cal.audit(y.tolist(), proba.tolist()),
         cal.audit(y, {f"p_{k}": proba[:, k] for k in range(3)}),
-        cal.audit(frame, outcome="label", prediction="p_*"),
+        cal.audit(frame, outcome="outcome", prediction="p_*"),
         cal.audit(y, proba),
     ]
     assert {other.provenance.fingerprint for other in others} == {result.provenance.fingerprint}
@@ -287,7 +287,7 @@ def test_plain_data_and_provenance():
 @pytest.mark.slow
 def test_names_of_many_classes_are_not_all_in_the_call():
     result = cal.audit(*world(100, 30), classes=list(range(30)))
-    assert result.provenance.command == "calibrant.audit(y_true, y_proba, classes=classes)"
+    assert result.provenance.command == "calibrant.audit(data, prediction, classes=classes)"
 
 
 def test_nothing_says_that_whole_vectors_are_right():

@@ -542,3 +542,13 @@ def test_amounts_with_grades_and_segments_are_refused_and_the_hint_works():
     assert (
         len(cal.audit(frame, kind="amount", outcome="loss", prediction="lgd", grade="cell").grades.grades["grade"]) == 6
     )
+
+
+def test_a_pool_without_any_amount_has_no_upper_limit_without_a_cap():
+    """What was not seen at all says nothing of how large it may be: the pool is not called off."""
+    amount, pool = np.append(np.zeros(20), np.tile([0.0, 3.0], 50)), ["A"] * 20 + ["B"] * 100
+    found = audit_grades(amount, np.full(120, 1.0), pool, kind="amount", direction="too high").grades
+    assert dict(zip(found["grade"].tolist(), found["verdict"].tolist(), strict=True))["A"] == ""
+    assert found["upper"][found["grade"].tolist().index("A")] == np.inf
+    capped = audit_grades(amount, np.full(120, 1.0), pool, kind="amount", limits=(0, 4)).grades
+    assert np.isfinite(capped["upper"]).all()

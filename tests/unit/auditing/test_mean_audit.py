@@ -127,7 +127,7 @@ def test_any_kind_of_rows_and_any_order_give_the_same_numbers(tmp_path):
     assert again.provenance.source == "an outcome table"
     known = cal.audit(tmp_path / "rows.parquet", **asked, kind="amount").provenance
     assert known.sha256 is not None
-    assert "outcome='z', prediction='f', exposure='w'" in known.command
+    assert "outcome='z', prediction='f', kind='amount', exposure='w'" in known.command
 
 
 def test_clusters_are_named_and_tested():

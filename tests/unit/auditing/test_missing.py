@@ -109,7 +109,7 @@ def test_an_audit_says_what_it_left_out_in_every_form(files):
 @pytest.mark.parametrize("name", ["CSV", "pandas", "lazy Polars"])
 def test_other_columns_count_too(files, name, keywords):
     result = cal.audit(SOURCES[name](files), **NAMES, **keywords, missing="drop")
-    cause = "cluster" if "clusters" in keywords else "value of ward"
+    cause = "cluster" if "cluster" in keywords else "value of ward"
     assert result.left_out.causes == {"outcome": 3, "score": 2, cause: 1}
     assert result.n == N - 5
     if result.segments is not None:
@@ -261,7 +261,7 @@ READERS = {
     ),
     "audit of amounts": (
         lambda d, **how: cal.audit(d["z"], d["f"], **OF_MEANS, **how, kind="amount"),
-        {"outcome": "z", "prediction": "f", **OF_MEANS},
+        {"outcome": "z", "prediction": "f", "kind": "amount", **OF_MEANS},
     ),
     "audit_grades": (
         lambda d, **how: cal.audit_grades(d["y"], d["p"], d["part"], **how),

@@ -114,8 +114,8 @@ def test_every_change_of_a_number_changes_the_fingerprint():
         fingerprint(y, p, tolerance=0.05),
         fingerprint(y, p, costs=(1, 1)),
         fingerprint(y, p, count=np.full(len(y), 2)),
-        fingerprint(y, p, sample_weight=np.full(len(y), 0.5)),
-        fingerprint(y, p, clusters=np.arange(len(y)) // 4),
+        fingerprint(y, p, weight=np.full(len(y), 0.5)),
+        fingerprint(y, p, cluster=np.arange(len(y)) // 4),
     ]
     assert len(set(found)) == len(found)
 
@@ -177,15 +177,17 @@ def test_calls_are_recorded_in_words(folder):
     y, p = rows()
     frame = pd.DataFrame({"y": y, "p": p, "who": np.arange(len(y)) // 4})
     told = cal.audit(y, prediction=p, tolerance=0.1, costs=np.array([1.0, 4.0]), random_state=7).provenance
-    assert told.command == "calibrant.audit(y_true, y_proba, tolerance=0.1, costs=[1.0, 4.0], random_state=7)"
+    assert told.command == "calibrant.audit(data, prediction, tolerance=0.1, costs=[1.0, 4.0], random_state=7)"
     assert told.parameters["costs"] == [1.0, 4.0]
     assert told.parameters["confidence_level"] == 0.95
     assert told.seed == 7
-    assert not {"y_true", "y_proba", "name", "random_state"} & told.parameters.keys()
+    assert not {"data", "prediction", "name", "random_state"} & told.parameters.keys()
     assert (told.source, told.size, told.sha256, told.rows) == ("arrays", None, None, 400)
     told = cal.audit(frame, **NAMES, cluster="who", random_state=np.random.default_rng(0)).provenance
-    assert told.command.startswith("calibrant.audit(y_true, label='y', score='p', clusters='who', random_state='Gen")
-    assert (told.source, told.seed, told.parameters["clusters"]) == ("a DataFrame of pandas", None, "who")
+    assert told.command.startswith(
+        "calibrant.audit(data, outcome='y', prediction='p', cluster='who', random_state='Gen"
+    )
+    assert (told.source, told.seed, told.parameters["cluster"]) == ("a DataFrame of pandas", None, "who")
     told = cal.audit([str(folder / "a.csv")], **NAMES, title="T", note="N", author="A").provenance
     assert told.command == (
         f"calibrant.audit([{str(folder / 'a.csv')!r}], outcome='y', prediction='p', title='T', note='N', author='A')"

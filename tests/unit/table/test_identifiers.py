@@ -82,10 +82,10 @@ def test_every_door_asks_whether_rows_are_independent(months, tmp_path, door, wa
     found = DOORS[door](WAYS[way](months, tmp_path))
     (message,) = [one.message for one in found.warnings if one.code == "repeated_ids"]
     assert message.startswith("Are these rows independent? Column borrower has about 60 different values in 360 rows.")
-    assert message.endswith("name it with --cluster borrower (clusters=).")
+    assert message.endswith("name it with --cluster borrower (cluster=).")
     assert "Are these rows independent?" in str(found)
     if door != "segments":
-        named = DOORS[door](WAYS[way](months, tmp_path), clusters="borrower")
+        named = DOORS[door](WAYS[way](months, tmp_path), cluster="borrower")
         assert not [one for one in named.warnings if one.code == "repeated_ids"]
 
 

@@ -103,9 +103,9 @@ def _effects(draws: int, **wrong: float):
         rng = np.random.default_rng([draw, 8])
         n, (a, b) = (60, 120, 250, 500)[draw % 4], ((1.2, 3.0), (1.5, 9.0))[draw // 4 % 2]
         rows = _rows(rng, n, a, b, **wrong)
-        if 0 < rows["y_true"].sum() < n:
-            fitted = cal.AutoCalibrator().fit(rows["y_proba"], rows["y_true"])
-            table = cal.ScoreTable.from_scores(**rows)
+        if 0 < rows["data"].sum() < n:
+            fitted = cal.AutoCalibrator().fit(rows["prediction"], rows["data"])
+            table = cal.ScoreTable.from_scores(rows["data"], rows["prediction"])
             p, truth = beta.ppf(at, a, b), _odds(beta.ppf(at, a, b), **wrong)
             q = fitted.predict(p)
             gain = float((truth * np.log(q / p) + (1.0 - truth) * np.log((1.0 - q) / (1.0 - p))).mean())

@@ -219,8 +219,12 @@ def student_test(difference: FloatArray, level: float) -> TTest:
 
 
 def _farthest(outcome: FloatArray) -> tuple[float, float]:
-    """Return between which totals those are that were not seen, by how slowly totals fall off; infinite of too few."""
-    if np.count_nonzero(outcome) <= FEWEST:
+    """Return between which totals those are that were not seen, by how slowly totals fall off; infinite of too few.
+
+    They are of the signs that were seen; if all are 0, of both.
+    """
+    if not outcome.any():
         return -math.inf, math.inf
-    factor = max(1, tail_factor(outcome))
-    return -factor * max(0.0, -float(outcome.min())), factor * max(0.0, float(outcome.max()))
+    factor = max(1, tail_factor(outcome)) if np.count_nonzero(outcome) > FEWEST else math.inf
+    low, high = (factor * most if most > 0.0 else 0.0 for most in (-float(outcome.min()), float(outcome.max())))
+    return -low, high

@@ -62,6 +62,50 @@ def test_clusters_of_one_outcome_without_an_event_reject_unless_unseen_ones_are_
     assert (ordinary[:, 0] > 1.0).mean() > 0.2
 
 
+# In nearly all samples every cluster has the outcome that is predicted least; of one in a hundred it is another.
+ALIKE = World(
+    share=(0.9, 0.1),
+    predicted=((0.01, 0.495, 0.495), (0.2, 0.4, 0.4)),
+    true=((0.98, 0.01, 0.01), (0.2, 0.4, 0.4)),
+    size=(10, 3),
+    segment=(0, 1),
+    chance=(1.0, 1.0),
+    largest=(1.0, 1.0),
+    together=1.0,
+    draws=35,
+)
+
+
+def test_clusters_that_are_all_alike_do_not_prove_what_they_show(monkeypatch):
+    shares = count(ALIKE, CELLS["classes, segments, clusters"], 60, 5)
+    for failures in (shares > 1.0).sum(axis=0).tolist():
+        assert_failures_within(failures, len(shares), DELTA)
+    monkeypatch.setattr("calibrant.certificates.clusters.Clustered.hidden_beside", lambda *_: 0.0)
+    before = count(ALIKE, CELLS["classes, segments, clusters"], 30, 5)
+    assert (before[:, 3] > 1.0).mean() > 0.3
+
+
+# Two classes that are predicted about rightly, and seldom are there: all rows of a cluster are of one class.
+SELDOM = World(
+    share=(0.1, 0.5, 0.4),
+    predicted=((0.33, 0.12, 0.55), (0.28, 0.32, 0.4), (0.01, 0.5, 0.49)),
+    true=((0.33, 0.12, 0.55), (0.27, 0.33, 0.4), (0.01, 0.48, 0.51)),
+    size=(2, 4, 12),
+    segment=(1, 0, 1),
+    chance=(1.0, 1.0, 1.0),
+    largest=(1.0, 1.0, 1.0),
+    together=1.0,
+    draws=30,
+)
+
+
+@pytest.mark.slow
+def test_parts_see_from_others_that_clusters_move_as_one():
+    shares = count(SELDOM, CELLS["classes, segments, clusters"], 200, 5)
+    for failures in (shares > 1.0).sum(axis=0).tolist():
+        assert_failures_within(failures, len(shares), DELTA)
+
+
 def test_each_sample_has_what_it_uses_of_each_distance():
     """And too few samples say nothing."""
     rng = np.random.default_rng(6)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from calibrant.certificates.clusters import in_all
 from calibrant.certificates.events import EventPart
 from calibrant.certificates.part import SHARES, Part
 from calibrant.certificates.part_table import PartTable, joint_verdicts
@@ -30,8 +31,9 @@ from calibrant.metrics.classes import class_fields, pooled_error
 from calibrant.sources.given import class_tables_of
 from calibrant.sources.rows import drawn_labels
 from calibrant.table.class_scores import ClassRows, ClassScores, known_chances, tables_of
-from calibrant.table.clusters import cluster_rows
+from calibrant.table.clusters import ClusteredRows, cluster_rows
 from calibrant.table.numbers import claim_upper
+from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.parameters import check_choice, check_method
 from calibrant.table.pooling import BoolArray, FloatArray, IntArray, score_order
 from calibrant.table.rules import PROVED_OF_CLASSES
@@ -214,17 +216,22 @@ def class_parts(
     if data.weight is not None:
         raise DataError("rows, or a `count` of equal ones", "weights that count no rows", PROVED_OF_CLASSES)
 
-    def units(part: ClassRows) -> Units:
-        if data.chance is not None:
-            return drawn_labels(part.outcome, part.score, data.chance, smallest_chance, cluster=data.cluster)
+    def clustered(part: ClassRows) -> ClusteredRows:
         return cluster_rows(part.outcome.view(np.int8), part.score, data.cluster[part.rows])
 
+    def drawn(part: ClassRows) -> OutcomeTable:
+        return drawn_labels(part.outcome, part.score, data.chance, smallest_chance, cluster=data.cluster)
+
     tables: Iterable[tuple[str, Units]]
+    together = None
     if data.cluster is None and data.chance is None:
         tables = data.tables() if chosen is None else tables_of(chosen)
     else:
-        tables = ((part.name, units(part)) for part in (data.by_class() if chosen is None else chosen))
-    yield from ((name, part_of(table, question, delta)) for name, table in tables)
+        parts = list(data.by_class() if chosen is None else chosen)
+        if data.chance is None:
+            together = in_all(map(clustered, parts))
+        tables = ((part.name, (clustered if data.chance is None else drawn)(part)) for part in parts)
+    yield from ((name, part_of(table, question, delta, together)) for name, table in tables)
 
 
 def _bounds(scores: ClassScores, notion: str, question: Question, estimate: float, alone: FloatArray | None) -> Bounds:

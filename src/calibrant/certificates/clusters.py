@@ -9,8 +9,10 @@ allowed for.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +26,7 @@ from calibrant.distributions.brownian import MEAN_RANGE
 from calibrant.distributions.cluster_bound import largest_error
 from calibrant.distributions.cluster_jackknife import hidden_share
 from calibrant.distributions.mean_of_bets import DrawKinds, KeyedRows, lower_limit, of_one_row, worst_event
-from calibrant.distributions.null_distribution import Rotations, nothing_hidden, rotate
+from calibrant.distributions.null_distribution import Rotations, rotate
 from calibrant.errors import DataError
 from calibrant.table.clusters import ClusteredRows, ClusterResiduals, cap_clusters, cluster_residuals
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -97,7 +99,13 @@ class ClusterPart(DrawnPart):
     """
 
     def __init__(
-        self, rows: ClusteredRows, question: Question, least: float | None = None, *, unseen: bool = False
+        self,
+        rows: ClusteredRows,
+        question: Question,
+        least: float | None = None,
+        *,
+        unseen: bool = False,
+        in_all: Agreement | None = None,
     ) -> None:
         need_clusters(rows.size)
         super().__init__(rows.table, question)
@@ -109,7 +117,7 @@ class ClusterPart(DrawnPart):
         self.proved = self.method != "asymptotic"
         self.words, self.walks = _METHODS[self.method], cluster_residuals(rows)
         measured = least is not None or not self.proved
-        self.dependence = clustered(rows, self.walks, unseen=question.unseen) if measured else None
+        self.dependence = clustered(rows, self.walks, unseen=question.unseen, in_all=in_all) if measured else None
         self.limit = "" if self.proved else "asymptotic in the number of clusters"
         self.how = "finite-sample bound" if self.proved else "bound for clusters"
         fixed = _CHOSEN.format("method" if least is None else "segments")
@@ -131,7 +139,8 @@ class ClusterPart(DrawnPart):
         if dependence:
             # Scores that are wrong vary more, or less, than they say, as in bounds of independent rows.
             more = max(1.0, table.squared_total / (table.total * table.mean_variance)) if table.mean_variance else 1.0
-            return max(0.0, self.seen.value - brownian_width(self.unit, more * dependence.variance, delta))
+            width = brownian_width(self.unit, more * dependence.variance, delta)
+            return max(0.0, self.seen.value - math.hypot(width, dependence.hidden_beside(delta, 1.0)))
         lists = [KeyedRows(rows.score, rows.step, rows.cluster)]
 
         def bottom(side: int, low: float, high: float) -> float:
@@ -197,6 +206,7 @@ class Clustered:
     correlation: float
     variance: float
     unseen: bool
+    elsewhere: float = 0.0  # of the events in other parts, the share that seem to take hold of whole clusters
 
     def upper_width(self, delta: float, growth: float = 1.0) -> float:
         """Width of the one-sided bound, with `growth` times as many clusters: true error <= empirical error + width.
@@ -220,13 +230,70 @@ class Clustered:
         rows, walks, rng = self.rows, self.walks, generator_for(self.rows, random_state)
         of_entries = rows.weight[rows.cluster] * rows.n * rows.score * (1.0 - rows.score)
         below = np.append(0.0, np.cumsum(of_entries))[np.append(0, rows.ends + 1)[walks.edges]]
-        hidden = partial(hidden_share, rows.size) if self.unseen else nothing_hidden
-        return rotate(walks.at_edge, rows.size, np.diff(below), n_simulations, rng, hidden)
+        return rotate(walks.at_edge, rows.size, np.diff(below), n_simulations, rng, self.hidden_beside)
+
+    def hidden_beside(self, delta: float, share: float) -> float:
+        """Largest error that no cluster shows, with chance `delta`, if the true error is a share of the one seen.
+
+        As far as scores are wrong, or in other parts the rows of a cluster seem to move as one, scores do not tell how
+        much rows vary. An event that none has seen then takes hold of as many rows as seem to move as one.
+        """
+        if self.unseen:
+            return self.hidden(delta)
+        return -max(share, self.elsewhere) * math.expm1(math.log(delta) / self.draws)
+
+    @cached_property
+    def draws(self) -> float:
+        """How many independent rows are worth as much, as events agree within clusters (Kish's design effect).
+
+        An event more, which takes hold of a whole cluster, is added to those seen.
+        """
+        events, together = agreement(self.rows)
+        size, n_rows = self.rows.size / self.rows.weight, self.rows.n_rows
+        return n_rows / (1.0 + (together + 1.0) / (events + 1.0) * (float(size @ size) / n_rows - 1.0))
 
 
-def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, unseen: bool = False) -> Clustered:
-    """Measure how rows of a cluster depend on each other; a `DataError` if there are too few clusters."""
+class Agreement(NamedTuple):
+    """Events, or others if these are fewer, about, and how many of them seem to take hold of whole clusters."""
+
+    events: float = 0.0
+    together: float = 0.0
+
+
+def agreement(rows: ClusteredRows) -> Agreement:
+    """Measure how residuals of scores that are right on average agree within clusters; rows count once."""
+    table, others = rows.table, rows.size / rows.weight - 1.0
+    score = table.base_rate * (rows.score / table.mean_score) if table.mean_score else rows.score
+    squares = rows.by_cluster(rows.k * (1.0 - score) ** 2 + rows.negatives * score**2) / rows.weight
+    pairs = float(squares @ others)
+    if not pairs:
+        return Agreement()
+    excess = float(np.square(rows.by_cluster(rows.k - rows.n * score) / rows.weight).sum() - squares.sum())
+    events = rows.n_rows * table.base_rate * (1.0 - table.base_rate)
+    return Agreement(events, events * min(1.0, max(0.0, excess / pairs)))
+
+
+def in_all(parts: Iterable[ClusteredRows]) -> Agreement:
+    """Add up what is seen in parts."""
+    return Agreement(*map(sum, zip(Agreement(), *map(agreement, parts), strict=True)))
+
+
+def clustered(
+    rows: ClusteredRows,
+    walks: ClusterResiduals | None = None,
+    *,
+    unseen: bool = False,
+    in_all: Agreement | None = None,
+) -> Clustered:
+    """Measure how rows of a cluster depend on each other; a `DataError` if there are too few clusters.
+
+    `in_all` is what is seen in all parts, of which these rows are one.
+    """
     need_clusters(rows.size)
+    elsewhere = 0.0
+    if in_all is not None:
+        events, together = np.subtract(in_all, agreement(rows))
+        elsewhere = max(0.0, together) / events if events > 1.0 else 0.0
     # Each row has its weight twice in a square, and n and k hold it once.
     squared = rows.weight * rows.by_cluster(rows.k * (1.0 - rows.score) ** 2 + rows.negatives * rows.score**2)
     expected = rows.weight * rows.by_cluster(rows.n * rows.score * (1.0 - rows.score))
@@ -239,7 +306,7 @@ def clustered(rows: ClusteredRows, walks: ClusterResiduals | None = None, *, uns
     correlation = min(1.0, max(0.0, excess / pairs)) if pairs > 0.0 else 0.0
     moving = 1.0 + correlation * others  # rows of each cluster that move as one (Kish's design effect)
     spread *= math.sqrt(len(rows.size) / (len(rows.size) - 1.0)) / total
-    return Clustered(rows, walks, spread, correlation, float(np.dot(expected, moving)) / total, unseen)
+    return Clustered(rows, walks, spread, correlation, float(np.dot(expected, moving)) / total, unseen, elsewhere)
 
 
 _FEW = "take more clusters, finer ones if these are independent, or let a cluster count fewer rows (`cluster_cap`)"

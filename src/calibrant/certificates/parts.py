@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from calibrant.certificates.clusters import LEAST_GROUPS, ClusterPart, as_judged
+from calibrant.certificates.clusters import LEAST_GROUPS, Agreement, ClusterPart, as_judged
 from calibrant.certificates.events import EventPart
 from calibrant.certificates.means import AmountPart
 from calibrant.certificates.part import Part
@@ -29,13 +29,16 @@ def certify_rows(
     return AmountPart(rows, question, kind=kind, cluster_limit=cluster_limit).certificate()
 
 
-def part_of(rows: Units, question: Question, least: float) -> Part:
-    """Return what one of many parts is judged by, of which no bound will be asked that fails less often."""
+def part_of(rows: Units, question: Question, least: float, in_all: Agreement | None = None) -> Part:
+    """Return what one of many parts is judged by, of which no bound will be asked that fails less often.
+
+    `in_all` is how events of clusters agree in all parts.
+    """
     if isinstance(rows, ScoreTable):
         return EventPart(rows, question, one_of_many=True)
     if isinstance(rows, ClusteredRows):
         judged, asked = as_judged(rows, question)
-        return ClusterPart(judged, question, least, unseen=asked.unseen)
+        return ClusterPart(judged, question, least, unseen=asked.unseen, in_all=in_all)
     return AmountPart(rows, question)
 
 

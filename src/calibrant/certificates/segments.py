@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.clusters import LOWER_ASYMPTOTIC
+from calibrant.certificates.clusters import LOWER_ASYMPTOTIC, in_all
 from calibrant.certificates.part import SHARES, Part
 from calibrant.certificates.part_table import PartTable, in_unit, joint_verdicts, writer
 from calibrant.certificates.parts import has_enough, part_of
@@ -27,6 +27,7 @@ from calibrant.errors import DataError
 from calibrant.printable import visible
 from calibrant.segments.columns import FEWER_ROWS, MIN_ROWS
 from calibrant.segments.totals import CellRows, CellTotals, SegmentTotals
+from calibrant.table.clusters import ClusteredRows
 from calibrant.table.missing import LeftOut
 from calibrant.table.numbers import confidence, rows, write_upper
 from calibrant.table.parameters import check_method
@@ -237,11 +238,12 @@ def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> 
         )
     # The least probability of failure that a segment may have.
     delta = question.delta / (6.0 * len(labels) * len(listed))
-    families, seen = [], []
+    clustered = (one for *_, rows_in in listed for one in rows_in.values() if isinstance(one, ClusteredRows))
+    families, seen, together = [], [], in_all(clustered)
     for family, totals, cells, rows_in in listed:
         judged: EventCells | RowParts
         if isinstance(totals, CellRows):
-            judged = RowParts([part_of(rows_in[cell], question, delta) for cell in cells.tolist()])
+            judged = RowParts([part_of(rows_in[cell], question, delta, together) for cell in cells.tolist()])
         else:
             judged = EventCells(
                 totals.pick(cells), family.identical[cells] & (len(listed) == 1), question.side, question.bound_method

@@ -206,7 +206,7 @@ class Rotations:
     size: FloatArray  # rows rotated like the walks, over all rows, shape (b,)
     independent: FloatArray  # ranges, shape (b,)
     student: FloatArray  # factors that make of rotations what normal walks of so few clusters may show, shape (b,)
-    hidden: Callable[[float], float]  # largest error that nothing shows, with a given probability
+    hidden: Callable[[float, float], float]  # largest error that nothing shows: with a probability, at a share of S
 
     @cached_property
     def observed(self) -> float:
@@ -218,7 +218,7 @@ class Rotations:
         levels = range(1, len(self.size) + 1)
         ranges = self._ranges(0.0)
         # the larger the level, the less is hidden and the fewer rotations reach the rest
-        level = 1 + bisect_left(levels, True, key=lambda level: self._reached(ranges, self.observed, level) <= level)
+        level = 1 + bisect_left(levels, True, key=lambda level: self._reached(ranges, level) <= level)
         return level / (len(self.size) + 1.0)
 
     def quantile(self, level: float) -> float:
@@ -237,7 +237,7 @@ class Rotations:
             value = float((side * self.walk - np.minimum.accumulate(side * self.walk)).max())
 
         def rejected(share: float) -> bool:
-            return self._reached(self._ranges(share), (1.0 - share) * value, level) <= level
+            return self._reached(self._ranges(share), level, value, share) <= level
 
         share, step = 0.0, 1.0 / _STEPS
         if not value or not rejected(0.0):
@@ -258,17 +258,20 @@ class Rotations:
         rank = len(self.size) + 1 - self._level(delta)
         ranges = (*(self.student * self._ranges(share)[0] for share in (0.0, 1.0)), self.independent)
         quantile = max(float(np.partition(one, rank - 1)[rank - 1]) for one in ranges)
-        return math.hypot(quantile, self.hidden(delta))
+        return math.hypot(quantile, self.hidden(delta, 0.0))
 
     def _ranges(self, share: float) -> tuple[FloatArray, FloatArray]:
         """Ranges of the rotated walks less a share of the drift seen, and those of independent rows."""
         moved = self.rotated if share == 0.0 else self.rotated - np.outer(share * self.size, self.walk)
         return np.ptp(moved, axis=1), self.independent
 
-    def _reached(self, ranges: tuple[FloatArray, FloatArray], value: float, level: int) -> int:
-        """Count ranges that reach a value, what is hidden included, and the observed one: the larger count."""
-        hidden = self.hidden(min(level / (len(self.size) + 1.0), 1.0))
-        return 1 + max(int(np.count_nonzero(np.hypot(one, hidden) >= value - _SLACK)) for one in ranges)
+    def _reached(
+        self, ranges: tuple[FloatArray, FloatArray], level: int, value: float | None = None, share: float = 0.0
+    ) -> int:
+        """Count ranges that, with what is hidden, reach what a share leaves of a value: of the two, the most."""
+        rest = (1.0 - share) * (self.observed if value is None else value) - _SLACK
+        hidden = self.hidden(min(level / (len(self.size) + 1.0), 1.0), share)
+        return 1 + max(int(np.count_nonzero(np.hypot(one, hidden) >= rest)) for one in ranges)
 
     def _level(self, delta: float) -> int:
         """Most rotations, and the observed walk, that may reach what is rejected."""
@@ -280,7 +283,7 @@ class Rotations:
         return level
 
 
-def nothing_hidden(_: float) -> float:
+def nothing_hidden(delta: float, share: float) -> float:
     """Say that there are no errors but those that clusters show."""
     return 0.0
 
@@ -307,7 +310,7 @@ def rotate(
     variance: FloatArray,
     n_rotations: int,
     rng: np.random.Generator,
-    hidden: Callable[[float], float] = nothing_hidden,
+    hidden: Callable[[float, float], float] = nothing_hidden,
 ) -> Rotations:
     """Rotate the walks of g clusters at k scores, given in shape (k, g), with 0 in the first row.
 

@@ -97,7 +97,7 @@ def test_the_band_of_one_score_is_that_of_student(monkeypatch):
 
 def test_what_is_hidden_widens():
     sums = np.array([3.0, 2.0, 2.5, 3.5, 3.0, 2.0])
-    plain, hidden = of(sums, 199), of(sums, 199, hidden=lambda level: 0.4 * (1.0 - level))
+    plain, hidden = of(sums, 199), of(sums, 199, hidden=lambda delta, share: 0.4 * (1.0 - delta))
     assert hidden.width(0.05) == pytest.approx(math.hypot(plain.width(0.05), 0.38))
     assert 0.0 < hidden.lower_bound(0.05) < plain.lower_bound(0.05)
     assert hidden.p_value() >= plain.p_value()

@@ -45,6 +45,10 @@ class Given(NamedTuple):
     columns: dict[str, Any]
 
 
+# Roles of one column each, beside outcome and prediction.
+SINGLE = ("weight", "count", "chance", "exposure")
+
+
 def columns_by_role(
     call: Call,
     data: Any,
@@ -61,9 +65,10 @@ def columns_by_role(
 ) -> Given:
     """Return the columns that the arguments of a verb stand for: of `data` if there is an `outcome`, else arrays.
 
-    Columns may be given as values beside the names of others. `single` may have a weight, a count, a chance and an
-    exposure.
+    Columns may be given as values beside the names of others. `single` may have what `SINGLE` lists.
     """
+    if unknown := single.keys() - SINGLE:
+        raise TypeError(f"columns by role are {', '.join(SINGLE)}, not {', '.join(sorted(unknown))}")
     check_choice("missing", missing, ("raise", "drop"))
     single = {"weight": None, **single}
     kinds = {role: single.get(role) for role in ("weight", "count", "chance")}

@@ -8,6 +8,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import CalibrantError
+from calibrant.sources.given import columns_by_role
+from calibrant.sources.schema import EVENTS
 
 N = 400
 _RNG = np.random.default_rng(0)
@@ -102,3 +104,8 @@ def test_rows_are_left_out_for_what_is_missing_in_a_column_beside():
 def test_what_cannot_be_put_together_is_refused(call, words):
     with pytest.raises(CalibrantError, match=words):
         call()
+
+
+def test_a_role_that_no_schema_has_is_refused():
+    with pytest.raises(TypeError, match="not clusters"):
+        columns_by_role(EVENTS, None, None, None, clusters=[1, 2])

@@ -28,7 +28,7 @@ _MARKERS = ("o", "s", "^", "D", "v", "P")
 _POINTS = 900
 _MOST_LIMITED = 4  # models whose intervals can be told apart
 _PANEL, _ROW, _MARGIN = 0.56, 0.18, 0.5  # inches: a panel without rows, a row, and what is left above and below
-_LETTER, _MOST_LETTERS = 0.065, 26  # inches of a letter; with longer names panels stand one below the other
+_WIDTH, _LETTER = 5.4, 0.065  # inches: of the picture, of a letter
 _LONGEST = 20  # letters of a name
 
 
@@ -284,9 +284,7 @@ class DifferenceDisplay(Display):
         # Letters in front of a panel, where there are several pairs.
         labels = map(_label, comparison.differences)
         self._letters = max(map(len, labels)) if self._pairs > 1 else 0
-        self._columns = 2 if self._letters <= _MOST_LETTERS else 1
-        self._rows = -(-len(comparison.measures) // self._columns)
-        self.size = (7.6, _MARGIN + self._rows * (_PANEL + _ROW * self._pairs))
+        self.size = (_WIDTH, _MARGIN + len(comparison.measures) * (_PANEL + _ROW * self._pairs))
 
     @property
     def description(self) -> str:
@@ -312,16 +310,13 @@ class DifferenceDisplay(Display):
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
         canvas.ax.set_axis_off()
-        rows, columns = self._rows, self._columns
         # Panels in the area of the axes given, with space for their headings, ticks and names.
-        height, width, inches = 1.0 / rows, 1.0 / columns, _PANEL + _ROW * self._pairs
-        names = self._letters * _LETTER / (self.size[0] / columns) * width
-        low, high = 0.22 / inches, 0.24 / inches
+        height, inches = 1.0 / len(self.result.measures), _PANEL + _ROW * self._pairs
+        names, low, high = self._letters * _LETTER / _WIDTH, 0.22 / inches, 0.24 / inches
         self.axes_ = []
-        for i, key in enumerate(self.result.measures):
-            row, column = i % rows, i // rows
-            box = (column * width + 0.02 + names, 1.0 - (row + 1 - low) * height, width - 0.05 - names)
-            panel = canvas.ax.inset_axes((*box, (1.0 - low - high) * height))
+        for row, key in enumerate(self.result.measures, 1):
+            box = (0.02 + names, 1.0 - (row - low) * height, 0.95 - names, (1.0 - low - high) * height)
+            panel = canvas.ax.inset_axes(box)
             self._draw_panel(canvas, panel, key, **keywords)
             self.axes_.append(panel)
 
@@ -351,6 +346,7 @@ class DifferenceDisplay(Display):
         ax.tick_params(labelsize=7.5, color=palette.rule, labelcolor=palette.muted)
         ax.spines[["left", "top", "right"]].set_visible(False)
         write_ticks(ax.xaxis)
+        ax.locator_params(axis="x", nbins=3)
         heading = MEASURES[key].name if many else f"{MEASURES[key].name}: {labels[0]}"
         ax.set_title(heading, loc="left", fontsize=8.5, color=palette.ink, parse_math=False, pad=3)
 

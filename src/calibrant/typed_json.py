@@ -1,4 +1,4 @@
-"""Versioned JSON documents of typed data: what a file holds is turned into the types that are declared, or refused.
+"""Versioned JSON documents: all begin alike; what a file holds is turned into the types declared for it, or refused.
 
 `structure` turns a value of a document into a number, text, boolean, None, array, list, tuple, union or literal of
 these, a dataclass (an object) or a named tuple (a list); `Annotated` types hold what has to be true of a value beyond
@@ -7,6 +7,7 @@ its type. Whatever is wrong is refused with the name of its field. `plain` is th
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
 import math
@@ -25,7 +26,10 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, SourceError
+from calibrant.version import __version__
 
+# Raised when the meaning of a field of a document changes. Of version 1 model files alone had it: these stay readable.
+SCHEMA = 2
 _LARGEST = sys.float_info.max
 # Field of a document, what it should hold, and whether it does. A check may rely on those before it.
 Checks = Iterator[tuple[str, str, bool]]
@@ -57,21 +61,66 @@ def fields_of(document: str, remedy: str) -> Iterator[None]:
         raise SourceError(f"{error.expected} in the field {error.field} of {document}", error.found, remedy) from None
 
 
-def load_document(text: str, kind: str, expected: str, remedy: str) -> dict[str, Any]:
-    """Parse a JSON document whose field `kind` says what it is; infinite and undefined numbers are refused."""
+def headed(document: str, fields: dict[str, Any], kind: str | None = None) -> dict[str, Any]:
+    """Put before fields what every document begins with; without `kind` or `provenance` where there is none."""
+    heading = {"calibrant": __version__, "schema_version": SCHEMA, "document": document}
+    further = {"kind": kind, "provenance": fields.get("provenance")}
+    return heading | {name: value for name, value in further.items() if value is not None} | fields
+
+
+def sealed(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a document with its checksum, of all other fields."""
+    return document | {"sha256": _checksum(document)}
+
+
+def load_document(text: str, document: str, what: str, remedy: str) -> dict[str, Any]:
+    """Parse a JSON document that `headed` began; infinite and undefined numbers are refused."""
 
     def no_number(token: str) -> float:
-        raise SourceError(expected, f"{token} in it", remedy)
+        raise SourceError(f"{what} written by calibrant", f"{token} in it", remedy)
 
     try:
-        document = json.loads(text, parse_constant=no_number)
+        loaded = json.loads(text, parse_constant=no_number)
     except SourceError:
         raise
     except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
-        raise SourceError(expected, f"text that is not JSON ({error})", remedy) from None
-    if not isinstance(document, dict) or document.get("kind") != kind:
-        raise SourceError(expected, f"another kind of JSON document: its field kind is not '{kind}'", remedy)
-    return document
+        raise SourceError(f"{what} written by calibrant", f"text that is not JSON ({error})", remedy) from None
+    known = loaded if isinstance(loaded, dict) else {}
+    version, named = known.get("schema_version"), known.get("document")
+    older = version == 1 and named is None and document == "calibrator"
+    if not older and (version, named) != (SCHEMA, document):
+        expected = f"{what} written by calibrant, document {document!r} of schema_version {SCHEMA}"
+        there = f"document {named!r} of schema_version {version!r}, written by calibrant {known.get('calibrant')}"
+        raise SourceError(expected, there, remedy)
+    return known
+
+
+@contextmanager
+def unsealed(text: str, document: str, what: str, remedy: str) -> Iterator[dict[str, Any]]:
+    """Give the fields after the heading of a sealed document; when they have been read, the checksum has to fit."""
+    loaded = load_document(text, document, what, remedy)
+    heading = ("calibrant", "schema_version", "document", "kind")
+    with fields_of(what, remedy):
+        for name in {*heading, "sha256"} - {*loaded, "document"}:  # version 1 had none
+            raise FieldError(name, "a value", "nothing")
+        seal = loaded.pop("sha256")
+        yield {name: value for name, value in loaded.items() if name not in heading}
+        if seal != (actual := _checksum(loaded)):
+            raise FieldError("sha256", f"{actual}, the checksum of all other fields,", "another: something was changed")
+
+
+def _checksum(document: dict[str, Any]) -> str:
+    """Return the SHA-256 of all fields, however the document is laid out and whether 1 is written as 1.0."""
+    text = json.dumps(_whole(document), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _whole(entry) for name, entry in value.items()}
+    if isinstance(value, list):
+        return [_whole(entry) for entry in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def check_fields(document: Any, names: Collection[str], path: str) -> dict[str, Any]:

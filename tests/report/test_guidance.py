@@ -121,5 +121,5 @@ def test_the_file_of_checklists():
         for item in one["items"]:
             assert set(item) <= {"item", "asks", "shown", "remark", "add", "kinds"}
             assert item.get("shown", "plot") in shown, item
-            assert set(item.get("kinds", [])) <= {"binary", "classes", "means"}
+            assert set(item.get("kinds", [])) <= {"event", "classes", "amount"}
             assert re.match(r"[a-z]", item["asks"])

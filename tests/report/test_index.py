@@ -1,7 +1,6 @@
 """An index of audits of one model, from their JSON."""
 
 import json
-import math
 import re
 
 import numpy as np
@@ -13,6 +12,7 @@ from calibrant.auditing import audit_index
 from calibrant.auditing.about import about_of
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, SourceError
+from calibrant.typed_json import headed
 from support import class_audits, mean_audits
 from support.html_page import Page
 
@@ -64,9 +64,10 @@ def test_page_has_a_point_for_each(files):
 
 
 def test_what_is_no_audit_is_refused(files, tmp_path):
-    for text in ("{}", "[1]", "no JSON", '{"provenance": {}, "certificate": null}'):
+    written = headed("audit", {"provenance": {}, "certificate": None})
+    for text in ("{}", "[1]", "no JSON", json.dumps(written), json.dumps(written | {"schema_version": 1})):
         (tmp_path / "other.json").write_text(text)
-        with pytest.raises(SourceError, match=r"the JSON of an audit, found something else in .*other\.json"):
+        with pytest.raises(SourceError, match=r"other\.json, the JSON of an audit"):
             audit_index([tmp_path / "other.json"])
     with pytest.raises(ArgumentError, match="none"):
         audit_index([])
@@ -77,10 +78,9 @@ def test_what_is_no_audit_is_refused(files, tmp_path):
     [
         (("cutoff", "value"), None, "error"),
         (("provenance", "rows"), "x", "n"),
-        (("provenance", "rows"), math.nan, "n"),
         (("provenance", "digest"), [], "digest"),
         (("advice", "action"), 0.5, "action"),
-        (("certificate", "bound"), math.inf, "bound"),
+        (("certificate", "bound"), [], "bound"),
     ],
 )
 def test_a_field_that_holds_something_else_is_named(place, value, named, files, tmp_path):
@@ -93,7 +93,7 @@ def test_a_field_that_holds_something_else_is_named(place, value, named, files, 
 
 def test_nesting_without_end_is_refused(tmp_path):
     (tmp_path / "deep.json").write_text("[" * 200_000)
-    with pytest.raises(SourceError, match="something else in"):
+    with pytest.raises(SourceError, match="not JSON"):
         audit_index([tmp_path / "deep.json"])
     (tmp_path / "about.toml").write_text(f"a = {'[' * 5000}{']' * 5000}")
     with pytest.raises(ArgumentError, match="TOML in"):

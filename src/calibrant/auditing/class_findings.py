@@ -157,7 +157,7 @@ class ClassFindings(AuditFindings):
     shown: tuple[int, ...]
     reliability: tuple[Curve, ...]
 
-    _kind: ClassVar[str] = "class audit"
+    kind: ClassVar[str] = "classes"
 
     @property
     def rejected(self) -> bool:

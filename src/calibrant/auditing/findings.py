@@ -68,6 +68,8 @@ class AuditFindings(Result):
 
     Attributes
     ----------
+    kind : {"event", "classes", "amount"}
+        What was predicted.
     name : str
         What was audited, for headings.
     n : float
@@ -92,7 +94,8 @@ class AuditFindings(Result):
         When and by which call it was made, of which rows, and the fingerprint of its numbers.
     """
 
-    _kind: ClassVar[str]
+    _document = "audit"
+    kind: ClassVar[str]
 
     name: str
     n: Count
@@ -122,12 +125,11 @@ class AuditFindings(Result):
         return self.verdict not in WORDS[:-1]
 
     def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
-        """Return the findings as plain data, marked with the version that made them, and with the verdict.
+        """Return the findings as plain data, with the verdict.
 
         With ``curves=False`` arrays are left out: points of curves, and what there is one of for each class.
         """
-        marked = {"calibrant": self.provenance.version, "kind": self._kind, "verdict": self.verdict}
-        return marked | super().to_dict(curves=curves)
+        return {"verdict": self.verdict} | super().to_dict(curves=curves)
 
     def estimated(self, measure: str) -> Estimate | None:
         """Return a measure with its interval; None if there is none of this name."""
@@ -220,4 +222,4 @@ class Findings(AuditFindings):
     certificate_ordinary: Certificate | None = None
     heterogeneity: ClusterHeterogeneity | None = None
 
-    _kind: ClassVar[str] = "audit"
+    kind: ClassVar[str] = "event"

@@ -109,21 +109,21 @@ class GradeAudit(WithTable, Statement, Drawable):
         return self.grades
 
     @property
-    def of_amounts(self) -> bool:
-        """Whether means of amounts are judged, not PDs."""
-        return "defaults" not in self.grades
+    def kind(self) -> str:
+        """What was predicted: "event" of PDs, "amount" of means."""
+        return "event" if "defaults" in self.grades else "amount"
 
     @property
     def rates(self) -> str:
         """What the limits are of."""
-        return "means" if self.of_amounts else "default rates"
+        return "default rates" if self.kind == "event" else "means"
 
     def off_sentence(self) -> str:
         """Name the grades that are off."""
         level, names = numbers.given(failure_probability(self.confidence_level)), self.grades["grade"]
         off = {word: names[self.grades["verdict"] == word].tolist() for word in ("too low", "too high")}
         said = " and ".join(f"{word} in {', '.join(map(visible_name, those))}" for word, those in off.items() if those)
-        what = "Predictions" if self.of_amounts else "PDs"
+        what = "PDs" if self.kind == "event" else "Predictions"
         return f"{what} are {said or 'not shown to be off'} (all grades together, level {level})"
 
     def sentences(self) -> list[str]:
@@ -146,7 +146,7 @@ class GradeAudit(WithTable, Statement, Drawable):
         """Return heads and rows of the table, all obligors last."""
         fields = [field for field in self.grades if field != "p_adjusted"]
         rows = zip(*([*self.grades[field].tolist(), self.total[field]] for field in fields), strict=True)
-        names = _HEADS | _OF_AMOUNTS if self.of_amounts else _HEADS
+        names = _HEADS if self.kind == "event" else _HEADS | _OF_AMOUNTS
         heads = [names.get(field, field.capitalize()) for field in fields]
         return [heads, *(list(map(_written, fields, row)) for row in rows)]
 

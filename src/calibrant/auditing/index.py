@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -12,7 +11,7 @@ from typing import Annotated, Any
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.table.numbers import number, rows, signed, write_interval, write_upper
 from calibrant.table.results import Report, WithTable
-from calibrant.typed_json import Finite, Positive, fields_of, read_document, sized, structure
+from calibrant.typed_json import Finite, Positive, fields_of, load_document, read_document, sized, structure
 
 _DOCUMENT = "the JSON of an audit"
 _REMEDY = "write it by calibrant audit --json, or by to_json()"
@@ -95,9 +94,8 @@ def audit_index(paths: Sequence[str | PathLike[str]]) -> AuditIndex:
 
 def _entry(path: str | PathLike[str]) -> dict[str, Any]:
     """Read one document."""
-    text = read_document(path, _DOCUMENT)
+    document = load_document(read_document(path, _DOCUMENT), "audit", f"{path}, {_DOCUMENT}", _REMEDY)
     try:
-        document = json.loads(text)
         made, certificate = document["provenance"], document["certificate"] or {}
         about = made.get("about", {})
         ratio = document.get("bias") or document.get("performance", {}).get("observed_expected", {})
@@ -114,7 +112,7 @@ def _entry(path: str | PathLike[str]) -> dict[str, Any]:
             "action": document["advice"]["action"],
         }
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise SourceError(_DOCUMENT, f"something else in {path}", _REMEDY) from None
+        raise SourceError(f"{path}, {_DOCUMENT}", "something else", _REMEDY) from None
     with fields_of(f"{path}, {_DOCUMENT}", _REMEDY):
         return {name: structure(_FIELDS[name], value, name) for name, value in entry.items()}
 

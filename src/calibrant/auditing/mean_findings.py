@@ -119,7 +119,7 @@ class MeanFindings(AuditFindings):
     isotonic: MeanCurve
     concentration_curve: ConcentrationCurve
 
-    _kind: ClassVar[str] = "mean audit"
+    kind: ClassVar[str] = "amount"
 
     def estimated(self, measure: str) -> Estimate | None:
         """Return the ratio of observed and predicted total, by its name."""

@@ -87,8 +87,9 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
         Share times error: an estimate of the most that the segment adds to the error of all rows.
     exact : bool
         Whether errors are exact; of more than a million rows in files or engines bounds include limits of them.
-    unit, lower_proved : str, bool
-        Unit of errors of amounts, such as "of the predicted total", empty of labels; whether `lower` is proved.
+    kind, unit, lower_proved : str, str, bool
+        What was predicted, as in `calibrant.Certificate`; unit of errors of amounts, such as "of the predicted total",
+        empty of labels; whether `lower` is proved.
     warnings : tuple of DataWarning
         Signs that rows are not independent; those of an audit with segments are in its own.
     columns_of, levels : tuple

@@ -53,6 +53,7 @@ Grid: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
 class SegmentTable(Statement, Tabular):
     """Base of what is said of segments, with the fields of `Statement`; `SegmentAudit` describes the others."""
 
+    kind: str
     lower_bound: float
     errors: str
     n: int
@@ -168,7 +169,7 @@ class SegmentSearch(SegmentTable):
         Probability with which all of `lower` hold together, asymptotically unless the claim leaves that out.
     n, n_segments, n_unlisted, min_rows : int
         Rows; segments searched; segments with rows, but fewer than `min_rows`, which were not.
-    errors, unit : str
+    kind, errors, unit : str
         As in `SegmentAudit`.
     detectable : dict of str to float
         For segments with 1, 5 and 20% of the rows, and scores like those of all rows: the error in one direction that

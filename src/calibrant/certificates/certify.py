@@ -129,7 +129,7 @@ def certify(
         if notion != "worst_class":
             remedy = "leave `notion` out: every class is judged in every segment"
             raise ArgumentError("`notion` 'worst_class' with `by`", repr(notion), remedy)
-        return certify_segments(segment_totals(which, request, options), question, min_rows, which)
+        return certify_segments(segment_totals(which, request, options), question, min_rows)
     if which == "classes":
         return certify_classes(data, prediction, question, notion=notion, classes=classes, **rows)
     if which == "amount":

@@ -158,6 +158,7 @@ def detectable_error(n: float, variance: float, mean_score: float, delta: float,
 class Judged(NamedTuple):
     """The segments with enough rows, of all families."""
 
+    kind: str  # what was predicted
     n: int  # rows, also of segments that are not judged
     families: list[Listed]
     columns: dict[str, npt.NDArray[Any]]  # what is said of each segment, whatever is claimed
@@ -197,6 +198,7 @@ class Judged(NamedTuple):
         """Return the fields of a `SegmentTable` that say no more than the lower bounds do, in an order of segments."""
         order = np.arange(len(lower)) if order is None else order
         return {
+            "kind": self.kind,
             "lower_bound": float(lower.max()),
             "errors": self.errors,
             "n": self.n,
@@ -255,6 +257,7 @@ def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> 
     least = next((part for part in stated if not part.proved), stated[0])
     mixed = len(families) > 1 or not all(bool(of.identical[cells].all()) for of, _, cells, _ in listed)
     return Judged(
+        kind="amount" if least.unit_words else "classes" if found.times > 1 else "event",
         n=found.n,
         families=families,
         columns={"segment": np.array(labels), **columns},
@@ -298,14 +301,14 @@ def as_far(errors: str) -> str:
     return "" if errors == "either" else f", as far as predictions are {errors}"
 
 
-def certify_segments(found: SegmentTotals, question: Question, min_rows: int, kind: str) -> Certificate:
+def certify_segments(found: SegmentTotals, question: Question, min_rows: int) -> Certificate:
     """Certificate of rows that were added up by segment: what is said of all of them is said of the worst."""
     judged, table = segment_table(found, question, min_rows)
     estimate = float(table.error.max())
     return conclude(
         question,
         Bounds(estimate, table.bound, table.lower_bound, table.bound - estimate),
-        kind=kind,
+        kind=judged.kind,
         certifies=not judged.least.extrapolated,
         n=judged.n,
         unit=judged.unit or None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -149,6 +149,7 @@ class Comparison(Statement, Drawable, Documented):
     """
 
     _display, _page = "plots.models.DifferenceDisplay", "report.models.render_comparison"
+    kind: ClassVar[str] = "event"
 
     name: str
     n: int
@@ -193,18 +194,6 @@ class Comparison(Statement, Drawable, Documented):
         """Return the differences, one entry per measure and pair."""
         names = ("measure", "first", "second", "value", "standard_error", "lower", "upper")
         return {name: np.array([getattr(one, name) for one in self.differences]) for name in names}
-
-    def to_dict(self, *, curves: bool = True) -> dict[str, Any]:
-        """Return the findings as plain data, marked with the version that made them.
-
-        With ``curves=False`` the points of the curves are left out.
-        """
-        findings = super().to_dict(curves=curves)
-        if not curves:
-            for model in findings["models"].values():
-                for curve in ("reliability", "cumulative_residuals", "decision_curve"):
-                    model.pop(curve)
-        return {"calibrant": self.provenance.version, "kind": "comparison"} | findings
 
 
 def interval(found: MeasureDifference) -> str:

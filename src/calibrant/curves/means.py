@@ -35,7 +35,7 @@ class MeanCurve(Curve):
         Pointwise interval for the mean, each holding with probability `confidence_level`; NaN if there is none.
     n : ndarray of float64
         Exposure, or weight, behind each point.
-    kind : {"binned", "isotonic"}
+    method : {"binned", "isotonic"}
         How the curve was made.
     interval : "jackknife" or None
         How the intervals were made; None if there are none.

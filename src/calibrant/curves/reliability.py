@@ -39,7 +39,7 @@ class Curve(Drawable):
         Rows behind each point.
     confidence_level : float
         Of each interval by itself.
-    kind : {"binned", "isotonic", "local"}
+    method : {"binned", "isotonic", "local"}
         How the curve was made.
     interval : {"wilson", "clopper-pearson", "normal"} or None
         How the intervals were made; None if there are none.
@@ -55,7 +55,7 @@ class Curve(Drawable):
     upper: FloatArray
     n: NumberArray
     confidence_level: float
-    kind: str
+    method: str
     interval: str | None = None
     degree: npt.NDArray[np.int64] | None = None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from dataclasses import dataclass, fields
 from os import PathLike
@@ -23,40 +22,33 @@ from calibrant.table.numbers import rows
 from calibrant.typed_json import (
     FieldError,
     check_fields,
-    fields_of,
+    headed,
     list_of,
-    load_document,
     number_of,
     plain,
     read_document,
+    sealed,
     structure,
+    unsealed,
 )
-from calibrant.version import __version__
 
 if TYPE_CHECKING:
     from calibrant.calibrators import MulticlassAutoCalibrator, SegmentCalibrator
     from calibrant.calibrators.base import Calibrator
 
-# Raised when the meaning of a field changes. Older files stay readable: tests/unit/export/golden has one of every kind.
-_SCHEMA = 1
 _REMEDY = "write it with 'calibrant recalibrate' or save_model"
-_EXPECTED = "a model file written by calibrant"
 
 
 @dataclass(frozen=True)
 class _Document:
-    """The fields of a model file."""
+    """The fields of a model file, after the heading."""
 
-    kind: str
-    schema_version: int
-    calibrant: str
     training: Training
     interpretation: str
     method: Any
     parameters: Any
     fitted: Any
     column: str | list[str] | None
-    sha256: str
 
 
 def to_json(calibrator: FittedMap) -> str:
@@ -89,16 +81,13 @@ def to_json(calibrator: FittedMap) -> str:
     """
     check_fitted(calibrator)
     names = [str(name) for name in getattr(calibrator, "feature_names_in_", [])]
-    document = {
-        "kind": "calibrator",
-        "schema_version": _SCHEMA,
-        "calibrant": __version__,
+    fields = {
         **_fitted(calibrator),
         "column": names[0] if len(names) == 1 else names or None,
         "training": plain(calibrator.training_),
         "interpretation": calibrator._in_words(),
     }
-    return json.dumps(document | {"sha256": _checksum(document)}, indent=1, allow_nan=False) + "\n"
+    return json.dumps(sealed(headed("calibrator", fields, calibrator._kind)), indent=1, allow_nan=False) + "\n"
 
 
 def from_json(text: str) -> Calibrator | SegmentCalibrator | MulticlassAutoCalibrator:
@@ -131,12 +120,11 @@ def from_json(text: str) -> Calibrator | SegmentCalibrator | MulticlassAutoCalib
 
 
 def _map_from_json(text: str) -> FittedMap:
-    document = load_document(text, "calibrator", _EXPECTED, _REMEDY)
     try:
-        with fields_of("a model file", _REMEDY):
-            return _checked(document)
+        with unsealed(text, "calibrator", "a model file", _REMEDY) as fields:
+            return _checked(fields)
     except RecursionError:
-        raise SourceError(_EXPECTED, "fits inside fits without end", _REMEDY) from None
+        raise SourceError("a model file written by calibrant", "fits inside fits without end", _REMEDY) from None
 
 
 def save_model(calibrator: FittedMap, path: str | PathLike[str]) -> None:
@@ -266,12 +254,6 @@ def _parameter(name: str, value: Any) -> Any:
 
 
 def _checked(document: dict[str, Any]) -> FittedMap:
-    version = document.get("schema_version")
-    if version != _SCHEMA or isinstance(version, bool | float):
-        actual = f"{version!r}, written by calibrant {document.get('calibrant')}"
-        raise SourceError(
-            f"schema_version {_SCHEMA} in a model file", actual, "read it with that version, or a later one"
-        )
     stored: _Document = structure(_Document, document, "")
     if stored.training.events > stored.training.n:
         raise FieldError("training.events", "at most training.n", f"{stored.training.events!r}")
@@ -284,9 +266,6 @@ def _checked(document: dict[str, Any]) -> FittedMap:
         if len(names) != calibrator.n_features_in_:
             raise FieldError("column", f"{calibrator.n_features_in_} names", f"{len(names)}")
         calibrator.feature_names_in_ = np.array(names, dtype=object)
-    actual = _checksum({name: value for name, value in document.items() if name != "sha256"})
-    if actual != document["sha256"]:
-        raise FieldError("sha256", f"{actual}, the checksum of all other fields,", "another: something was changed")
     return calibrator
 
 
@@ -345,17 +324,3 @@ def _rebuilt(value: Any, kind: Any, path: str, training: Training) -> Any:
         (each,) = get_args(kind)
         return [_rebuilt_fitted(entry, each, f"{path}[{i}].", training) for i, entry in enumerate(list_of(value, path))]
     return structure(kind, value, path)
-
-
-def _checksum(document: dict[str, Any]) -> str:
-    """Return the SHA-256 of all fields, however the document is laid out and whether 1 is written as 1.0."""
-    text = json.dumps(_whole(document), sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _whole(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _whole(entry) for name, entry in value.items()}
-    if isinstance(value, list):
-        return [_whole(entry) for entry in value]
-    return int(value) if isinstance(value, float) and value.is_integer() else value

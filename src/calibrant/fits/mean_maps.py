@@ -44,6 +44,7 @@ class MeanMap(FittedMap):
     upper_limit: float | None = None  # largest mean that there can be
 
     domain: ClassVar = Domain(0.0, sys.float_info.max, "of at least 0")
+    _kind: ClassVar = "amount"
     quantities: ClassVar = ("prediction", "mean", "means")
 
     def fit(self, table: OutcomeTable, /) -> Self:

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import KW_ONLY, dataclass
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
@@ -271,6 +271,8 @@ class MulticlassAuto(FittedMap):
     _: KW_ONLY
     n_folds: int = 5
     random_state: int | np.random.Generator = 0
+
+    _kind: ClassVar = "classes"
 
     def fit_scores(
         self, scores: ClassScores, weight: FloatArray | None = None, cluster: IntArray | None = None

@@ -54,6 +54,7 @@ class FittedMap(ABC):
     """What all fitted maps have, those of the score alone, those by segment, and those of predicted means."""
 
     domain: ClassVar[Domain] = Domain(0.0, 1.0, "between 0 and 1")
+    _kind: ClassVar[str] = "event"  # of the outcomes that are predicted
     quantities: ClassVar[tuple[str, str, str]] = ("score", "probability", "probabilities")  # mapped, to what, and many
     training_: Training
     n_features_in_: int
@@ -209,6 +210,10 @@ class Chain(FittedMap):
     def domain(self) -> Domain:  # type: ignore[override]
         """Numbers that all of the maps take."""
         return max((one.domain for one in self.maps_), key=lambda domain: domain.least)
+
+    @property
+    def _kind(self) -> str:  # type: ignore[override]
+        return self.maps_[0]._kind
 
     @property
     def quantities(self) -> tuple[str, str, str]:  # type: ignore[override]

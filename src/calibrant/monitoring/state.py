@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path, PurePath
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, ClassVar
 
 import numpy.typing as npt
 
@@ -27,8 +27,7 @@ from calibrant.printable import visible
 from calibrant.table.numbers import confidence, given, interval_text, number, rows, write_interval
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Drawable, Result
-from calibrant.typed_json import Count, fields_of, load_document, plain, read_document, sized, structure
-from calibrant.version import __version__
+from calibrant.typed_json import Count, headed, plain, read_document, sealed, sized, structure, unsealed
 
 _REPAIRS = {
     "none": "none is named: equal outcomes follow each other far more often than by chance. Are the rows sorted by the "
@@ -92,6 +91,8 @@ class MonitorState(Result):
     >>> state.alarm, state.rows
     (False, 3)
     """
+
+    kind: ClassVar[str] = "event"
 
     rows: int
     alarm: bool
@@ -299,33 +300,17 @@ class Stored:
     files: list[FileSpan] = field(default_factory=list)
 
 
-# Raised when the meaning of a field changes: tests/unit/monitoring/golden has a state of every version and kind.
-_SCHEMA = 3
-_EXPECTED = "a state written by calibrant.Monitor"
-_REMEDY = "begin a new monitor, or take the file from a backup"
-
-
 def to_json(stored: Stored) -> str:
     """Write everything a monitor knows."""
-    document = {"kind": "monitor", "schema_version": _SCHEMA, "calibrant": __version__} | plain(stored)
-    document["sha256"] = _checksum(document)
+    document = sealed(headed("monitor", plain(stored), MonitorState.kind))
     return json.dumps(document, separators=(",", ":"), allow_nan=False) + "\n"
 
 
 def from_json(text: str) -> Stored:
     """Read and check what `to_json` wrote."""
-    document = load_document(text, "monitor", _EXPECTED, _REMEDY)
-    if document.get("schema_version") != _SCHEMA or type(document["schema_version"]) is not int:
-        version = f"{document.get('schema_version')!r}, written by calibrant {document.get('calibrant')}"
-        remedy = "read it with that version, or begin a new monitor"
-        raise SourceError(f"schema_version {_SCHEMA} in the state of a monitor", version, remedy)
-    written = document.pop("sha256", None)
-    if written != _checksum(document):
-        raise SourceError("the state of a monitor as it was written", "a checksum that does not fit", _REMEDY)
-    for name in ("kind", "schema_version", "calibrant"):
-        document.pop(name, None)
-    with fields_of("the state of a monitor", _REMEDY):
-        stored: Stored = structure(Stored, document, "")
+    remedy = "begin a new monitor, or take the file from a backup"
+    with unsealed(text, "monitor", "the state of a monitor", remedy) as fields:
+        stored: Stored = structure(Stored, fields, "")
     return stored
 
 
@@ -399,7 +384,3 @@ def _lock(file: BinaryIO) -> None:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _checksum(document: dict[str, Any]) -> str:
-    return _digest(json.dumps(document, sort_keys=True))

@@ -160,14 +160,14 @@ class GradeDisplay(Display):
         )
 
     def _words(self) -> tuple[str, str]:
-        return ("mean", "prediction") if self.result.of_amounts else ("default rate", "PD")
+        return ("default rate", "PD") if self.result.kind == "event" else ("mean", "prediction")
 
     def columns(self) -> dict[str, Any]:
         """Return the table of grades."""
         return self.result.grades
 
     def _draw(self, canvas: Canvas, name: str | None, **keywords: Any) -> None:
-        ax, palette, table, amounts = canvas.ax, canvas.palette, self.result.grades, self.result.of_amounts
+        ax, palette, table, amounts = canvas.ax, canvas.palette, self.result.grades, self.result.kind == "amount"
         shown = np.array([table[column] for column in ("mean_predicted", "observed_rate", "lower", "upper")])
         points = shown[:2]
         most, least = float(points.max()), float(points.min(where=points > 0.0, initial=points.max()))

@@ -86,7 +86,7 @@ class ComparisonDisplay(Display):
         if not models:
             raise ArgumentError("at least one model", "none", "pass a mapping of names to scores")
         self.models, self.name = dict(models), name
-        self._limited = len(models) <= _MOST_LIMITED and all(one.curve.kind == "binned" for one in models.values())
+        self._limited = len(models) <= _MOST_LIMITED and all(one.curve.method == "binned" for one in models.values())
 
     @classmethod
     def from_predictions(
@@ -231,7 +231,7 @@ class ComparisonDisplay(Display):
             manner: dict[str, Any] = {"color": canvas.colour(), "linestyle": canvas.dash(), "linewidth": 1.2}
             if self._limited:
                 canvas.ax.vlines(curve.score, curve.lower, curve.upper, color=manner["color"], linewidth=0.9, alpha=0.6)
-            marks = {"marker": marker, "markersize": 4.5} if curve.kind == "binned" else {}
+            marks = {"marker": marker, "markersize": 4.5} if curve.method == "binned" else {}
             label = f"{model}, calibration error {number(cutoff.value)}"
             (line,) = canvas.ax.plot(curve.score, curve.rate, **(manner | marks | keywords | {"label": label}))
             canvas.mark(line)

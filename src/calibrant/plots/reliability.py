@@ -244,7 +244,7 @@ class ReliabilityDisplay(Display):
         """Return the display of a curve, whose bins are points, or of a band; not yet drawn."""
         if not isinstance(result, Curve):
             return cls(band=result)
-        return cls(result) if result.kind == "binned" else cls(line=result)
+        return cls(result) if result.method == "binned" else cls(line=result)
 
     def columns(self) -> dict[str, Any]:
         """Return all that is drawn of bins, line and band, one under the other; `part` says which.
@@ -252,7 +252,7 @@ class ReliabilityDisplay(Display):
         The distribution has a table of its own: ``display.distribution.to_frame()``.
         """
         parts: list[tuple[str, Curve | SimultaneousBand]]
-        parts = [(layer.kind, layer) for layer in (self.points, self.line, self.local) if layer is not None]
+        parts = [(layer.method, layer) for layer in (self.points, self.line, self.local) if layer is not None]
         parts += [] if self.band is None else [("band", self.band)]
         return stacked("part", parts, np.float64)
 
@@ -299,11 +299,11 @@ class ReliabilityDisplay(Display):
         if self.line is not None and self.points is not None:
             # Beside points the line is plain; the legend says once what such lines are.
             quiet = {"color": palette.ink if first else colour, "linewidth": 1.1}
-            text = f"{self.line.kind} curve" + intervals_label(self.line)
+            text = f"{self.line.method} curve" + intervals_label(self.line)
             self.line_ = draw_line(self.line, ax, quiet, text if first else "_nolegend_")
         elif self.line is not None:
             own = {"color": colour, "linewidth": 1.5} | keywords
-            text = canvas.label(f"{self.line.kind} curve", name) + intervals_label(self.line)
+            text = canvas.label(f"{self.line.method} curve", name) + intervals_label(self.line)
             self.line_ = draw_line(self.line, ax, own, text)
         if self.local is not None:
             loess: dict[str, Any] = {"color": palette.series[2], "linewidth": 1.3, "linestyle": (0, (5, 1.5))}
@@ -364,7 +364,7 @@ class ReliabilityDisplay(Display):
             chance = ", with its confidence interval" if intervals_label(self.points) else ""
             yield f"Each point is a bin of neighbouring {self._binned}{chance}."
         if self.line is not None:
-            yield _LINES[self.line.kind]
+            yield _LINES[self.line.method]
             if intervals_label(self.line):
                 yield "Its strip is a pointwise confidence interval."
         if self.local is not None:

@@ -21,8 +21,6 @@ from calibrant.table.results import joined
 AnyFindings = Findings | ClassFindings | MeanFindings
 
 _NOT_APPLICABLE = "does not apply"
-# What an item is asked of, if not of all audits.
-_KINDS = {Findings: "binary", ClassFindings: "classes", MeanFindings: "means"}
 
 
 class Item(NamedTuple):
@@ -75,8 +73,7 @@ def _answered(item: dict[str, Any], audit: AnyFindings, shown: dict[str, str], a
     if name in answers:
         state = _NOT_APPLICABLE if answers[name].startswith(_NOT_APPLICABLE) else "done"
         return Item(name, state, "", f"{asked}: {answers[name].removeprefix(_NOT_APPLICABLE).strip(' :,;')}")
-    kind = next(kind for findings, kind in _KINDS.items() if isinstance(audit, findings))
-    if kind not in item.get("kinds", [kind]):
+    if audit.kind not in item.get("kinds", [audit.kind]):
         return Item(name, _NOT_APPLICABLE, "", asked)
     if section:
         return Item(name, "done", section, f"{asked}: {item['remark']}" if "remark" in item else asked)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from calibrant.errors import ArgumentError
 from calibrant.table.numbers import html_grid, html_table, one_line, signed, significant, text_grid, write_interval
 from calibrant.table.parameters import check_choice
+from calibrant.typed_json import headed
 from calibrant.upward import resolve
 
 if TYPE_CHECKING:
@@ -32,6 +34,8 @@ Count = float
 
 class Result:
     """Base of the frozen result types; subclasses are dataclasses."""
+
+    _document: ClassVar[str] = ""  # what a JSON document is called, if not by the words of the name of the class
 
     def __init_subclass__(cls) -> None:
         # Found in the class itself, a method is not replaced by the one that `dataclass` would write.
@@ -62,8 +66,10 @@ class Result:
         return document
 
     def to_json(self, *, indent: int | None = 2, curves: bool = True) -> str:
-        """Return `to_dict` as a JSON document."""
-        return json.dumps(self.to_dict(curves=curves), indent=indent, allow_nan=False)
+        """Return a JSON document: its heading, which says what it is and who wrote it, and what `to_dict` returns."""
+        name = self._document or re.sub("(?<=[a-z])(?=[A-Z])", " ", type(self).__name__).lower()
+        fields = self.to_dict(curves=curves)
+        return json.dumps(headed(name, fields, getattr(self, "kind", None)), indent=indent, allow_nan=False)
 
 
 @dataclass(frozen=True)

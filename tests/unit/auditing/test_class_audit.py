@@ -276,7 +276,6 @@ def test_two_columns_are_those_of_two_classes():
 
 def test_plain_data_and_provenance():
     document = json.loads(wrong().to_json(curves=False))
-    assert document["kind"] == "class audit"
     assert document["certificate"]["verdict"] == "refuted"
     known = wrong().provenance
     assert known.command.startswith("calibrant.audit(data, prediction, tolerance=0.01, costs={'0': [0, 1, 1], ")

@@ -149,9 +149,8 @@ def test_notebooks_show_text_and_pictures():
     assert "<svg" in shown or "<img" in shown
 
 
-def test_plain_data_is_json_and_says_its_kind():
+def test_plain_data_is_json():
     document = json.loads(flat_tariff().to_json(curves=False))
-    assert document["kind"] == "mean audit"
     assert document["certificate"]["too_high"]["cap"] is None
     assert "score" not in document["reliability"]
     assert len(json.loads(flat_tariff().to_json())["reliability"]["score"]) == 10

@@ -307,9 +307,9 @@ def test_weights_are_not_taken(rows):
 
 def test_plain_data(three):
     found = json.loads(three.to_json(curves=False))
-    assert (found["kind"], found["n"], found["n_clusters"]) == ("comparison", N, None)
-    assert "reliability" not in found["models"]["old"]
-    assert "reliability" in three.to_dict()["models"]["old"]
+    assert (found["document"], found["n"], found["n_clusters"]) == ("comparison", N, None)
+    assert "rate" not in found["models"]["old"]["reliability"]
+    assert "rate" in three.to_dict()["models"]["old"]["reliability"]
     assert len(found["differences"]) == 18
     assert len(found["provenance"]["fingerprint"]) == 16
     assert three.to_frame("polars").columns[:3] == ["measure", "first", "second"]

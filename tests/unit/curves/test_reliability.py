@@ -25,7 +25,7 @@ def test_by_hand():
     assert curve.rate.tolist() == [0.5, 0.5, 0.5]
     assert curve.n.tolist() == [2, 2, 2]
     assert curve.degree.tolist() == [0, 0, 0]
-    assert (curve.kind, curve.confidence_level, curve.interval) == ("local", 0.95, "wilson")
+    assert (curve.method, curve.confidence_level, curve.interval) == ("local", 0.95, "wilson")
     wilson = binomtest(1, 2).proportion_ci(method="wilson")
     assert (curve.lower[0], curve.upper[0]) == pytest.approx((wilson.low, wilson.high))
 

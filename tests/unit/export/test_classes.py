@@ -11,7 +11,7 @@ from calibrant.calibrators import MulticlassAutoCalibrator, PlattCalibrator
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, SourceError
 from calibrant.export import from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
-from calibrant.export.json_file import _checksum
+from calibrant.typed_json import sealed
 from support.class_cases import CLASSES, FOLDER, fitted_rows, rows
 from support.damage import damaged
 
@@ -78,9 +78,9 @@ def test_damage_is_refused_and_named():
 def test_damage_with_a_checksum_that_fits_gives_no_nonsense():
     new = np.vstack([rows(4)[0], np.eye(4)])
     for changed, _, _ in damaged(short_document()):
-        changed["sha256"] = _checksum({name: value for name, value in changed.items() if name != "sha256"})
+        forged = sealed({name: value for name, value in changed.items() if name != "sha256"})
         try:
-            model = from_json(json.dumps(changed))
+            model = from_json(json.dumps(forged))
         except SourceError:
             continue
         value = model.map_rows(new)

@@ -8,8 +8,8 @@ import pytest
 import calibrant
 from calibrant.errors import SourceError
 from calibrant.export import from_json, load_model, to_json
-from calibrant.export.json_file import _checksum
 from calibrant.export.layouts import METHODS
+from calibrant.typed_json import sealed
 from support.damage import damaged
 from support.golden_models import PREDICTIONS, models
 
@@ -37,7 +37,7 @@ def test_the_layout_of_the_text_does_not_matter(path):
     written = json.dumps(dict(reversed(document.items())), indent=None).replace(".0,", ",")
     again = json.loads(to_json(from_json(written)))
     assert again["calibrant"] == calibrant.__version__
-    changed = ("calibrant", "sha256")  # the version that wrote it, and hence the checksum
+    changed = ("calibrant", "schema_version", "document", "kind", "sha256")  # the heading, and hence the checksum
     assert {**again, **dict.fromkeys(changed)} == {**document, **dict.fromkeys(changed)}
 
 
@@ -57,9 +57,9 @@ def test_every_damage_is_refused_and_named(path):
 def test_damage_with_a_checksum_that_fits_gives_no_nonsense(path):
     """Whoever writes such a file by program can make any map, but no traceback and no value that is no probability."""
     for changed, _, _ in damaged(json.loads(path.read_text())):
-        changed["sha256"] = _checksum({name: value for name, value in changed.items() if name != "sha256"})
+        forged = sealed({name: value for name, value in changed.items() if name != "sha256"})
         try:
-            fitted = from_json(json.dumps(changed))
+            fitted = from_json(json.dumps(forged))
         except SourceError:
             continue
         value = fitted.predict([0.0, 0.1, 0.5, 1.0])

@@ -14,7 +14,7 @@ from calibrant import DataError, SourceError
 from calibrant.calibrators import AutoMeanCalibrator, IsotonicMeanCalibrator, PowerCalibrator, ScaleCalibrator
 from calibrant.export import from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
 from calibrant.export.apply import apply_to_file
-from calibrant.export.json_file import _checksum
+from calibrant.typed_json import sealed
 from support.damage import damaged
 
 ONES = {
@@ -58,7 +58,7 @@ def test_json_gives_it_back(name, tmp_path):
 
 def with_checksum(document):
     fields = {name: value for name, value in document.items() if name != "sha256"}
-    return json.dumps(fields | {"sha256": _checksum(fields)})
+    return json.dumps(sealed(fields))
 
 
 @pytest.mark.parametrize("limit", [-1, 0, 0.0, True, "auto", "nan", [], {"float": "inf"}, 10**400])

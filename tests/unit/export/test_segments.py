@@ -1,6 +1,5 @@
 """Repairs by segment that went through JSON, SQL, Python, ONNX or a file predict what they did; the rest is refused."""
 
-import copy
 import itertools
 import json
 import sqlite3
@@ -16,8 +15,8 @@ from calibrant.calibrators.segment.repair import LogOddsOffsets, OffsetTable, Se
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.export import from_json, load_model, save_model, to_json, to_onnx, to_python, to_sql
 from calibrant.export.apply import apply_to_file
-from calibrant.export.json_file import _checksum
 from calibrant.segments.columns import SegmentColumn
+from calibrant.typed_json import sealed
 from support.damage import damaged
 from support.golden_models import OF_SEGMENTS
 from support.segment_cases import COLUMNS, close, repaired_rows
@@ -301,7 +300,7 @@ def shortened():
     repair = document["fitted"]["repair_"]
     repair["trees"] = repair["trees"][:1]
     repair["offsets"]["tables"] = repair["offsets"]["tables"][:1]
-    return document | {"sha256": _checksum({name: of for name, of in document.items() if name != "sha256"})}
+    return sealed({name: of for name, of in document.items() if name != "sha256"})
 
 
 @pytest.mark.slow
@@ -316,8 +315,7 @@ def test_damage_is_refused_and_named_or_gives_no_nonsense(part):
         # Where an entry is missing, others may contradict what is left.
         names = [field] if removed else [field, "sha256", "repair_", "gains_"]
         assert any(name in str(refused.value) for name in names), (str(refused.value), field)
-        fitting = copy.deepcopy(changed)
-        fitting["sha256"] = _checksum({name: of for name, of in fitting.items() if name != "sha256"})
+        fitting = sealed({name: of for name, of in changed.items() if name != "sha256"})
         try:
             value = from_json(json.dumps(fitting)).predict(rows["score"], rows["segments"])
         except (SourceError, DataError):  # also another name of a column, or levels of another kind

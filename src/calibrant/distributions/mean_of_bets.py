@@ -68,7 +68,7 @@ def concave_root(excess: Callable[[float], tuple[float, float]], low: float, hig
 
 # Each division into thirds gives three bets. The fewer rows of all lists, the more divisions, which cost little then.
 _THIRDS = 3
-_DIVISIONS = ((20_000, 22), (100_000, 11), (math.inf, 3))  # below so many rows
+_DIVISIONS = ((20_000, 44), (100_000, 36), (math.inf, 3))  # below so many rows
 # The mean over all divisions is nearly one bet of all draws at two thirds of the rate: so the best rate is above that
 # of a single bet.
 _BOLD = 1.15

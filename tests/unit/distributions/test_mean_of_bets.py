@@ -94,13 +94,13 @@ def test_without_evidence_or_a_proposal_the_limit_is_0():
 def test_thirds_add_up_to_all_draws(most):
     count = np.random.default_rng(0).integers(0, most + 1, 300)
     thirds = DrawKinds(count).thirds(np.random.default_rng(1))
-    assert len(thirds) == 66
-    for first in range(0, 66, 3):
+    assert len(thirds) == 132
+    for first in range(0, 132, 3):
         np.testing.assert_array_equal(np.sum(thirds[first : first + 3], axis=0, dtype=np.int64), count)
     share = np.sum(thirds[0], dtype=np.int64) / count.sum()
     assert abs(share - 1 / 3) < 4 * np.sqrt(2 / 9 / count.sum())
     many = np.ones(50_000, dtype=int)
-    assert [len(DrawKinds(many, lists=lists).thirds(np.random.default_rng(1))) for lists in (1, 2)] == [33, 9]
+    assert [len(DrawKinds(many, lists=lists).thirds(np.random.default_rng(1))) for lists in (1, 2)] == [108, 9]
 
 
 def every_interval(key, residual, weight, side):

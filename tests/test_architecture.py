@@ -30,6 +30,7 @@ LAYER = {
     "table": 2,
     "keywords": 3,
     "references": 4,
+    "kinds": 4,
     "distributions": 3,
     "segments": 3,
     "fits": 4,

@@ -4,6 +4,7 @@ from calibrant import curves as curves
 from calibrant import decisions as decisions
 from calibrant import errors as errors
 from calibrant import export as export
+from calibrant import kinds as kinds
 from calibrant import metrics as metrics
 from calibrant import monitoring as monitoring
 from calibrant import papers as papers

@@ -9,8 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.next_steps import Asked
-from calibrant.certificates.kinds import Kind, kind_of, refusals
+from calibrant.certificates.kinds import kind_of, refusals
 from calibrant.distributions.cluster_jackknife import Guarantee
+from calibrant.kinds import Kind
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.table.clusters import Clusters
 from calibrant.table.outcome_table import ANY_OUTCOME, Limits
@@ -22,7 +23,7 @@ def audit(
     prediction: Any = None,
     *,
     outcome: Any = None,
-    kind: Kind | None = None,
+    kind: Kind | str | None = None,
     classes: Sequence[Any] | None = None,
     exposure: npt.ArrayLike | str | None = None,
     weight: npt.ArrayLike | str | None = None,
@@ -64,8 +65,8 @@ def audit(
     outcome : str, optional
         With it `data` has columns: any dataframe, files or a `calibrant.Query`. `outcome` and `prediction` then name
         them; those of classes are a list or a pattern such as ``'p_*'``, with their labels as `classes`.
-    kind : {"event", "classes", "amount"}, optional
-        What is predicted. By default classes, of several columns of predictions; else events.
+    kind : {"event", "classes", "amount"}, other name, or Kind, optional
+        What is predicted, see `calibrant.kinds`. By default classes, of several columns of predictions; else events.
     exposure, limits, relative_to : optional
         Of amounts, see `OutcomeTable.from_outcomes`: exposure, of which predictions are rates; least and largest
         outcome, without which "too low" is not proved; what errors are a share of.
@@ -118,11 +119,11 @@ def audit(
     which = kind_of(audit, given)
     refused = refusals(audit, which)
     asked = Asked(audit, {name: value for name, value in given.items() if name not in refused}, which)
-    if which == "classes":
+    if which.base == "classes":
         from calibrant.auditing.class_audit import audit_classes
 
         return audit_classes(asked)
-    if which == "amount":
+    if which.base == "amount":
         from calibrant.auditing.mean_audit import audit_amounts
 
         return audit_amounts(asked)

@@ -118,7 +118,7 @@ def audit_classes(asked: Asked) -> ClassAudit:
     named = {"by": None if given["by"] is None else names_of(given["by"])}
     statements: tuple[Any, ...] = (certificate, test, decision, segments)
     result = ClassAudit(
-        name=given["name"] or "scores",
+        name=given["name"] or asked.kind.predictions,
         n=len(rows),
         weights="rows" if rows.weight is None else "other" if as_drawn.chance is None else "chances",
         clusters=None if clustered is None else len(clustered.size),

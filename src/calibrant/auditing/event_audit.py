@@ -55,7 +55,9 @@ def audit_events(asked: Asked) -> Audit:
     by, grade, confidence_level, direction = (given[name] for name in ("by", "grade", "confidence_level", "direction"))
     segments, differ, edges, held_by = None, None, edges_of(grade), grade_columns(grade, by)
     request = None if by is None else segment_request(by, *(given[name] for name in _OF_SEGMENTS))
-    source_rows = given_rows(given["data"], given["prediction"], **row_options("event", given) | {"by": held_by})
+    source_rows = given_rows(
+        given["data"], given["prediction"], asked.kind, **row_options("event", given) | {"by": held_by}
+    )
     with subtask(READ), source_rows as source:
         rows = audited_rows(source, grouped=given["cluster"] is not None)
         if request is not None:
@@ -95,7 +97,7 @@ def audit_events(asked: Asked) -> Audit:
         "grade": edges or next(iter(grade_columns(grade) or ()), None),
     }
     result = Audit(
-        name=given["name"] or "scores",
+        name=given["name"] or asked.kind.predictions,
         n=table.n_rows,
         positives=None if table.weighted else table.positives,
         base_rate=table.base_rate,

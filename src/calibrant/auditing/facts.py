@@ -22,6 +22,7 @@ from calibrant.auditing.verdict import limits_text, verdict_sentence
 from calibrant.auditing.wording import Words, words_of
 from calibrant.decisions import Decision
 from calibrant.decisions.selective import percent
+from calibrant.kinds import BUILT_IN
 from calibrant.table.numbers import (
     confidence,
     counted,
@@ -179,6 +180,12 @@ def _labels(audit: Findings, _: Words) -> str:
         return ""
     positive, *others = map(repr, audit.classes)
     return f"{positive} against {', '.join(others[: OTHERS - 1])}{' and others' if others[OTHERS - 1 :] else ''}"
+
+
+def _kind(audit: AuditFindings, _: Words) -> str:
+    """Of which kind rows are, with its options; empty of those that calibrant has itself."""
+    kind = str(audit.provenance.parameters["kind"])
+    return "" if kind in BUILT_IN else kind
 
 
 def _left_out(audit: AuditFindings, _: Words) -> Fact:
@@ -402,6 +409,7 @@ FACTS: tuple[Entry, ...] = (
     Entry("clusters", "Clusters", "", 7, _new_cluster, Findings),
     Entry("data", "Data", "data", 6, _data),
     Entry("outcome", "Outcome", "data", 2, _labels, Findings),
+    Entry("kind", "Kind", "data", 2, _kind),
     Entry("left_out", "Left out", "data", None, _left_out),
     Entry("segments", "Segments", "segments", None, _segments),
     Entry("grades", "Grades", "segments", None, lambda audit, _: audit.grades.off_sentence() if audit.grades else ""),

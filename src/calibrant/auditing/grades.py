@@ -15,6 +15,7 @@ from calibrant.auditing.warnings import DataWarning, repeated_ids
 from calibrant.distributions.binomial import ClusteredCounts, event_tails, jeffreys_tails, mean_limits, p_values
 from calibrant.distributions.total_ratio import DrawTotals, by_draw, student_test
 from calibrant.errors import ArgumentError, DataError
+from calibrant.kinds import Kind, kind_named
 from calibrant.printable import visible_name
 from calibrant.segments.columns import SegmentColumn, distinct_values, refuse_days, refuse_identifier
 from calibrant.sources.given import EACH_ALONE, given_outcomes, given_rows
@@ -157,7 +158,7 @@ def audit_grades(
     grade: Any = None,
     *,
     outcome: Any = None,
-    kind: Literal["event", "amount"] = "event",
+    kind: Kind | str = "event",
     exposure: Any = None,
     limits: tuple[float, float | None] = (0.0, None),
     count: npt.ArrayLike | str | None = None,
@@ -180,7 +181,7 @@ def audit_grades(
     grade : str, array-like of shape (n,), or list of increasing numbers
         Name of the column of grades; their names, one for each row; or predictions at which they end: with
         ``[0.01, 0.1]`` there are three, up to 0.01, over 0.01 to 0.1, and over 0.1. A missing name is a grade.
-    kind : {"event", "amount"}
+    kind : {"event", "amount"}, other name, or Kind
         Whether outcomes are defaults, or numbers such as losses given default, credit conversion factors or claims.
     outcome : str, optional
         The column of outcomes, where `data` has columns.
@@ -233,17 +234,18 @@ def audit_grades(
         raise ArgumentError("`grade`", "none", "name the column, pass a grade for each row, or edges: [0.01, 0.03]")
     columns: dict[str, Any] = {"outcome": outcome, "count": count, "cluster": cluster, "missing": missing}
     columns |= {"chance": chance, "smallest_chance": smallest_chance}
-    if check_choice("kind", kind, ("event", "amount")) == "amount":
+    of_kind = kind_named(kind)
+    if check_choice("kind", of_kind.base, ("event", "amount")) == "amount":
         if pos_label is not None:
             raise ArgumentError("amounts without `pos_label`", "both", "leave it out: no label counts as 1")
-        columns |= {"exposure": exposure, "limits": limits, "by": grade_columns(grade, kind=kind)}
-        table = given_outcomes(data, prediction, **columns)
+        columns |= {"exposure": exposure, "limits": limits, "by": grade_columns(grade, kind="amount")}
+        table = given_outcomes(data, prediction, of_kind, **columns)
         judged = amount_grades(table, grade, confidence_level, direction)
         return replace(judged, left_out=table.rows.left_out)
     if exposure is not None or limits != ANY_OUTCOME:
         expected, remedy = "`exposure` and `limits` of amounts", "pass kind='amount', or leave them out"
         raise ArgumentError(expected, "them with PDs", remedy)
-    with given_rows(data, prediction, by=grade_columns(grade), pos_label=pos_label, **columns) as rows:
+    with given_rows(data, prediction, of_kind, by=grade_columns(grade), pos_label=pos_label, **columns) as rows:
         judged = grade_audit(rows, grade, confidence_level, direction)
         return replace(judged, left_out=rows.intake.left_out, warnings=tuple(repeated_ids(rows.repeated)))
 

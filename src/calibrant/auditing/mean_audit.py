@@ -55,7 +55,7 @@ def audit_amounts(asked: Asked) -> MeanAudit:
     request = None if by is None else segment_request(by, given["depth"], direction, given["min_rows"], given["cuts"])
     with subtask(READ):
         options = row_options("amount", given) | {"by": columns}
-        table = given_outcomes(given["data"], given["prediction"], **options)
+        table = given_outcomes(given["data"], given["prediction"], asked.kind, **options)
     left_out, table = table.rows.left_out, replace(table, rows=replace(table.rows, left_out=None))  # said once
     if tolerance is not None and table.relative_to in ("predicted", "observed"):
         remedy = f"it is a share of the {table.relative_to} total: 0.05 for 5%"
@@ -78,7 +78,7 @@ def audit_amounts(asked: Asked) -> MeanAudit:
     named["grade"] = edges_of(grade, "amount") or (None if grade is None else names_of(columns)[0])
     deviance: Any = "squared" if min(float(rows.outcome.min()), float(rows.prediction[0])) < 0.0 else "poisson"
     result = MeanAudit(
-        name=given["name"] or "predictions",
+        name=given["name"] or asked.kind.predictions,
         n=len(rows),
         n_events=int(np.count_nonzero(rows.outcome)),
         weight=table.total,

@@ -18,6 +18,7 @@ from calibrant.certificates import Certificate
 from calibrant.certificates.question import Question
 from calibrant.decisions.cost import cost_pair
 from calibrant.errors import CalibrantError
+from calibrant.kinds import Kind
 from calibrant.printable import shell_word, without_passwords
 from calibrant.sources.given import given_rows, is_values, own_name
 from calibrant.sources.query import Query
@@ -61,7 +62,7 @@ class Asked(NamedTuple):
 
     function: Callable[..., Any]
     given: dict[str, Any]
-    kind: str = "event"
+    kind: Kind
     others: Sequence[str] = ()  # labels that count as 0 beside a positive one that was named
 
     def question(self, **further: Any) -> Question:
@@ -126,11 +127,11 @@ def next_step(
 
 def recalibration(asked: Asked, calibrator: str, *, by: Sequence[str] = (), **options: Any) -> NextStep:
     """Return how a calibrator is fitted to the rows that were audited, in segments if columns `by` are named."""
-    if asked.given.get("chance") is not None:
-        return NextStep()  # maps take weights
+    if asked.kind.own or asked.given.get("chance") is not None:
+        return NextStep()  # maps take weights, and the outcomes and predictions that a kind makes of rows
     shell = None
-    if asked.read and asked.kind != "classes":
-        kind = {"kind": asked.kind} if asked.kind == "amount" else {}
+    if asked.read and asked.kind.base != "classes":
+        kind = {"kind": "amount"} if asked.kind.base == "amount" else {}
         shell = recalibrate(asked.source, kind | asked.rows | {"by": list(by)} | options, "model.json")
     python = _fit(f"calibrator = cal.{calibrator}.fit", asked, by)
     return NextStep(shell, python)
@@ -158,17 +159,17 @@ def repair(kind: str, row: int, options: Mapping[str, Any], source: Any = None, 
 
 def _fit(fit: str, asked: Asked, by: Sequence[str]) -> str | None:
     """Write a call of `fit` with the rows that were audited; None where no line of Python reads them as they are."""
-    arrays, rows = _ARRAYS[asked.kind], asked.rows
+    arrays, rows = _ARRAYS[asked.kind.base], asked.rows
     if isinstance(asked.source, TableSums | ClassScores):
         return f"{fit}(table)"
-    means, drops = asked.kind == "amount", "missing" in rows
+    means, drops = asked.kind.base == "amount", "missing" in rows
     in_memory = not asked.named or _in_memory(asked.source)
     apart = (
         bool(by)
-        or ("cluster" in rows and asked.kind == "event")
+        or ("cluster" in rows and asked.kind.base == "event")
         or any(is_values(value) and not _are_names(value) for name, value in rows.items() if name != "classes")
     )
-    classes = asked.kind == "classes"
+    classes = asked.kind.base == "classes"
     if asked.named and not apart and (classes or drops or not in_memory):
         table = "OutcomeTable.from_source" if means else "ClassScores.from_source" if classes else ""
         table = table or ("read_table" if asked.read else "ScoreTable.from_frame")

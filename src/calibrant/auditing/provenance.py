@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from calibrant.clock import utc_now
+from calibrant.kinds import Kind
 from calibrant.printable import shell_word, without_passwords
 from calibrant.sources.formats import find_files, name_of
 from calibrant.sources.query import Query
@@ -103,7 +104,7 @@ _R = TypeVar("_R", bound=Result)
 
 
 def provenance_of(
-    function: Callable[..., Any], given: Mapping[str, Any], kind: str | None = None, *, rows: float, digest: int
+    function: Callable[..., Any], given: Mapping[str, Any], kind: Kind | None = None, *, rows: float, digest: int
 ) -> Provenance:
     """Describe a call of `function`, now, with all arguments that the kind takes, which read rows with that digest."""
     named, seed = _names_columns(given), given["random_state"]

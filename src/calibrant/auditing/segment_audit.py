@@ -12,10 +12,11 @@ import numpy.typing as npt
 
 from calibrant.auditing import segments
 from calibrant.auditing.warnings import DataWarning, repeated_ids
-from calibrant.certificates.kinds import Kind, kind_of
+from calibrant.certificates.kinds import kind_of
 from calibrant.certificates.part_table import in_unit, writer
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import REFERENCES, as_far, segment_table
+from calibrant.kinds import Kind
 from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import Request, SegmentTotals
@@ -144,7 +145,7 @@ def audit_segments(
     *,
     outcome: Any = None,
     by: Any,
-    kind: Kind | None = None,
+    kind: Kind | str | None = None,
     classes: Sequence[Any] | None = None,
     exposure: npt.ArrayLike | str | None = None,
     weight: npt.ArrayLike | str | None = None,
@@ -226,7 +227,7 @@ def audit_segments(
     given = dict(locals())
     which, request = kind_of(audit_segments, given), segment_request(by, depth, direction, min_rows, cuts)
     asked: dict[str, Any] = {"tolerance": tolerance, "direction": direction, "confidence_level": confidence_level}
-    question = Question(**asked, method=method, most_tolerance=math.inf if which == "amount" else 1.0)
+    question = Question(**asked, method=method, most_tolerance=math.inf if which.base == "amount" else 1.0)
     return segment_audit(segment_totals(which, request, given), question, min_rows)
 
 

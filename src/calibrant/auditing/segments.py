@@ -11,10 +11,11 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.certificates.kinds import Kind, kind_of
+from calibrant.certificates.kinds import kind_of
 from calibrant.certificates.part_table import in_unit, writer
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import as_far, detectable_error, judged_segments, of_mixtures
+from calibrant.kinds import Kind
 from calibrant.printable import visible
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import CellRows, SegmentTotals
@@ -210,7 +211,7 @@ def find_segments(
     *,
     outcome: Any = None,
     by: Any,
-    kind: Kind | None = None,
+    kind: Kind | str | None = None,
     classes: Sequence[Any] | None = None,
     exposure: npt.ArrayLike | str | None = None,
     weight: npt.ArrayLike | str | None = None,

@@ -11,12 +11,13 @@ import numpy.typing as npt
 
 from calibrant.certificates.class_test import judge_classes
 from calibrant.certificates.clusters import cluster_test
-from calibrant.certificates.kinds import Kind, kind_of
+from calibrant.certificates.kinds import kind_of
 from calibrant.certificates.label_test import table_test
 from calibrant.certificates.mean_test import Distribution, mean_test
 from calibrant.certificates.question import Question, need_cluster_method
 from calibrant.certificates.results import CalibrationTest
 from calibrant.distributions.cluster_jackknife import Guarantee
+from calibrant.kinds import Kind
 from calibrant.sources.given import class_scores_of, given_outcomes, given_rows
 from calibrant.table.clusters import Clusters, cap_clusters
 from calibrant.table.outcome_table import ANY_OUTCOME, Limits
@@ -28,7 +29,7 @@ def calibration_test(
     prediction: Any = None,
     *,
     outcome: Any = None,
-    kind: Kind | None = None,
+    kind: Kind | str | None = None,
     method: Literal["default", "exact", "asymptotic"] = "default",
     distribution: Distribution | None = None,
     n_simulations: int = 999,
@@ -109,17 +110,17 @@ def calibration_test(
         "missing": missing,
     }
     question = Question(guarantee=guarantee, n_simulations=n_simulations, random_state=random_state)
-    if which == "amount":
+    if which.base == "amount":
         rows |= {"exposure": exposure, "weight": weight, "limits": limits, "relative_to": relative_to}
-        table = given_outcomes(data, prediction, **rows)
+        table = given_outcomes(data, prediction, which, **rows)
         return mean_test(table, distribution, n_simulations, random_state)
-    if which == "classes":
+    if which.base == "classes":
         del rows["chance"]
         of_classes = class_scores_of(data, prediction, classes=classes, **rows)
         return judge_classes(of_classes, question, cluster_cap).without(of_classes.left_out)
-    with given_rows(data, prediction, pos_label=pos_label, **rows) as opened:
+    with given_rows(data, prediction, which, pos_label=pos_label, **rows) as opened:
         if (drawn := opened.drawn) is not None:
-            test = replace(mean_test(drawn, None, n_simulations, random_state), kind=which)
+            test = replace(mean_test(drawn, None, n_simulations, random_state), kind=which.base)
         elif cluster is None:
             test = table_test(opened.table(), method, n_simulations, random_state)
         else:

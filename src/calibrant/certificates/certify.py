@@ -10,13 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.certificates.classes import Notion, certify_classes
-from calibrant.certificates.kinds import Kind, kind_of
+from calibrant.certificates.kinds import kind_of
 from calibrant.certificates.parts import certify_rows
 from calibrant.certificates.question import Question
 from calibrant.certificates.results import Certificate
 from calibrant.certificates.segments import certify_segments
 from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import ArgumentError
+from calibrant.kinds import Kind
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.sources.given import given_outcomes, given_rows, segment_request, segment_totals
 from calibrant.table.clusters import Clusters, cap_clusters
@@ -29,7 +30,7 @@ def certify(
     prediction: Any = None,
     *,
     outcome: Any = None,
-    kind: Kind | None = None,
+    kind: Kind | str | None = None,
     tolerance: float | None = None,
     direction: Direction = "either",
     confidence_level: float = 0.95,
@@ -66,8 +67,8 @@ def certify(
     outcome : str, optional
         With it `data` is a dataframe, files or a `calibrant.Query`, and `prediction` names columns, as in
         `calibrant.audit`.
-    kind : {"event", "classes", "amount"}, optional
-        What is predicted. By default classes, of several columns of predictions; else events.
+    kind : {"event", "classes", "amount"}, other name, or Kind, optional
+        What is predicted, see `calibrant.kinds`. By default classes, of several columns of predictions; else events.
     tolerance : float, optional
         An error that would be acceptable; asks for a verdict.
     direction : {"either", "too low", "too high"}
@@ -124,19 +125,19 @@ def certify(
     rows |= {"chance": chance, "smallest_chance": smallest_chance}
     which = kind_of(certify, options)
     request = None if by is None else segment_request(by, depth, direction, min_rows, cuts)
-    question = Question(**asked, most_tolerance=math.inf if which == "amount" else 1.0)
+    question = Question(**asked, most_tolerance=math.inf if which.base == "amount" else 1.0)
     if request is not None:
         if notion != "worst_class":
             remedy = "leave `notion` out: every class is judged in every segment"
             raise ArgumentError("`notion` 'worst_class' with `by`", repr(notion), remedy)
         return certify_segments(segment_totals(which, request, options), question, min_rows)
-    if which == "classes":
+    if which.base == "classes":
         return certify_classes(data, prediction, question, notion=notion, classes=classes, **rows)
-    if which == "amount":
+    if which.base == "amount":
         rows |= {"exposure": exposure, "weight": weight, "limits": limits, "relative_to": relative_to}
-        table = given_outcomes(data, prediction, **rows)
-        return certify_rows(table, question, kind=which, cluster_limit=cluster_limit)
-    with given_rows(data, prediction, pos_label=pos_label, **rows) as opened:
+        table = given_outcomes(data, prediction, which, **rows)
+        return certify_rows(table, question, kind=which.base, cluster_limit=cluster_limit)
+    with given_rows(data, prediction, which, pos_label=pos_label, **rows) as opened:
         if opened.drawn is None and cluster is not None:
             certificate = certify_rows(cap_clusters(opened.clustered(), cluster_cap), question)
         else:

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from calibrant.errors import ArgumentError
+from calibrant.kinds import Kind, kind_named
 from calibrant.table.class_scores import are_classes
-from calibrant.table.outcome_table import OutcomeTable
-from calibrant.table.parameters import check_choice
+from calibrant.table.outcome_table import ANY_OUTCOME, OutcomeTable
 from calibrant.table.rules import PROVED
-
-Kind: TypeAlias = Literal["event", "classes", "amount"]
-KINDS = ("event", "classes", "amount")
 
 _AMOUNTS = "pass `kind='amount'` if outcomes are amounts, counts or shares, with predicted means"
 _WEIGHTED = (
@@ -28,7 +25,7 @@ _ONE_CLASS = "pass one class against the rest: y == c, and its probabilities alo
 _AUDIT_ONE = "leave it out, or audit one class against the rest: its label as `pos_label`, and its probabilities alone"
 _ALIKE = ("clusters of amounts count as their rows do", "leave it out; `cluster_limit` says what one may hold at most")
 _ROWS = "keep one row of each cluster, or bound the error of clusters with `calibrant.certify`"
-# Kind -> option -> why it is not taken, and what answers instead.
+# Base of a kind -> option -> why it is not taken, and what answers instead.
 _REFUSED: Mapping[str, dict[str, tuple[str, str] | None]] = {
     "event": {
         "classes": ("the positive label is the one class", "name it as `pos_label`, or pass kind='classes'"),
@@ -50,7 +47,7 @@ _REFUSED: Mapping[str, dict[str, tuple[str, str] | None]] = {
         "n_simulations": ("the bounds of amounts are not simulated", "leave it out"),
     },
 }
-# Verb -> kind -> what it refuses besides; None of what it takes nevertheless.
+# Verb -> base -> what it refuses besides; None of what it takes nevertheless.
 _BESIDE: Mapping[str, Mapping[str, dict[str, tuple[str, str] | None]]] = {
     "calibration_test": {
         "classes": {
@@ -104,30 +101,30 @@ _WITH_CHANCES: Mapping[str, Mapping[str, tuple[str, str]]] = {
 _NEEDS = {"depth": "by", "min_rows": "by", "cuts": "by"}
 
 
-def kind_of(verb: Callable[..., Any], options: Mapping[str, Any]) -> str:
+def kind_of(verb: Callable[..., Any], options: Mapping[str, Any]) -> Kind:
     """Return the kind that is asked for, or that rows have; an `ArgumentError` for options that it does not take."""
     parameters = inspect.signature(verb).parameters
     given = [name for name, value in options.items() if _differs(value, parameters[name].default)]
-    kind = options["kind"]
-    if kind is None:
-        kind = _inferred(options, given)
-    else:
-        check_choice("kind", kind, KINDS)
+    kind = kind_named(_inferred(options, given) if options["kind"] is None else options["kind"])
     refused = refusals(verb, kind)
     if "chance" in given and "chance" not in refused:
         refused |= _WITH_CHANCES.get(verb.__name__, {})
     for name in given:
         if name in refused:
             why, instead = refused[name]
-            raise ArgumentError(f"no `{name}` with kind {kind!r}, as {why}", "it", instead)
+            raise ArgumentError(f"no `{name}` with kind {kind.name!r}, as {why}", "it", instead)
         if _NEEDS.get(name, name) not in (name, *given):
             raise ArgumentError(f"`{name}` with `{_NEEDS[name]}`", "it alone", "name the columns of segments")
-    return str(kind)
+    return kind
 
 
-def refusals(verb: Callable[..., Any], kind: str) -> dict[str, tuple[str, str]]:
+def refusals(verb: Callable[..., Any], kind: Kind) -> dict[str, tuple[str, str]]:
     """Return the options that a kind does not take, with why, and what answers instead."""
-    refused = _REFUSED[kind] | _BESIDE.get(verb.__name__, {}).get(kind, {})
+    refused = _REFUSED[kind.base] | _BESIDE.get(verb.__name__, {}).get(kind.base, {})
+    if kind.own:
+        refused["pos_label"] = ("it makes the outcomes itself", "leave it out")
+    if kind.limits != ANY_OUTCOME:
+        refused["limits"] = (f"it has limits of its own, {kind.limits}", "leave it out")
     return {name: said for name, said in refused.items() if said is not None}
 
 

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
+from calibrant.kinds import Kind
 from calibrant.segments import totals
 from calibrant.segments.columns import MIN_ROWS, SegmentColumn
 from calibrant.segments.totals import Request, SegmentTotals
@@ -24,11 +25,11 @@ from calibrant.table import outcome_table, rules
 from calibrant.table.class_checks import ClassLabels
 from calibrant.table.class_scores import ClassRows, ClassScores, as_class_scores, known_chances
 from calibrant.table.clusters import ClusteredRows, Repeated, cluster_numbers, cluster_rows
-from calibrant.table.missing import Intake
+from calibrant.table.missing import Intake, LeftOut, missing_values
 from calibrant.table.outcome_table import ANY_OUTCOME, Limits, OutcomeRows, OutcomeTable
 from calibrant.table.parameters import SIDES, Direction, check_choice, check_count
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray
-from calibrant.table.row_errors import describe_no_rows, renumbered
+from calibrant.table.row_errors import MISSING, and_more, describe_no_rows, renumbered
 from calibrant.table.rules import RowRule
 from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
 
@@ -306,11 +307,19 @@ class AuditedRows(NamedTuple):
 
 
 @contextmanager
-def given_rows(data: Any, prediction: Any, *, outcome: Any = None, **given: Any) -> Iterator[Rows]:
+def given_rows(
+    data: Any, prediction: Any, kind: Kind | None = None, *, outcome: Any = None, **given: Any
+) -> Iterator[Rows]:
     """Open the rows that the arguments of `calibrant.audit` stand for.
 
     Others are those of `columns_by_role`: scores are within `limits`; `by` makes segments, or holds rating grades.
     """
+    if kind is not None and kind.own:
+        made = made_by(kind, data, prediction, outcome=outcome, **given)
+        columns = made.columns | {"left_out": made.left_out, "places": made.places}
+        columns["clusters"] = columns.pop("cluster")
+        yield ArrayRows(made.outcome, made.prediction, **columns)
+        return
     source, schema, columns = columns_by_role(EVENTS, data, prediction, outcome, **given)
     if schema is not None:
         with rows_of(source, schema) as opened:
@@ -357,7 +366,7 @@ def audited_rows(rows: Rows, *, grouped: bool) -> AuditedRows:
     return AuditedRows(table, clustered, drawn, order, rows.intake, rows.repeated)
 
 
-# Kind -> options that say what rows are.
+# Base of a kind -> options that say what rows are.
 _OF_ALL = ("outcome", "weight", "count", "chance", "cluster", "missing", "by")
 _OF_ROWS = {
     "event": ("pos_label", "smallest_chance", *_OF_ALL),
@@ -366,20 +375,20 @@ _OF_ROWS = {
 }
 
 
-def row_options(kind: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Choose the options of a verb that say what rows of a kind are, but for the first two, which hold them."""
-    return {name: given[name] for name in _OF_ROWS[kind] if name in given}
+def row_options(base: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Choose the options of a verb that say what rows of a base are, but for the first two, which hold them."""
+    return {name: given[name] for name in _OF_ROWS[base] if name in given}
 
 
-def segment_totals(kind: str, request: Request, given: Mapping[str, Any]) -> SegmentTotals:
+def segment_totals(kind: Kind, request: Request, given: Mapping[str, Any]) -> SegmentTotals:
     """Add up rows by segment, however they were handed over, by the options of a verb of which a kind takes its own."""
-    columns, rows = row_options(kind, given), (given["data"], given["prediction"])
-    if kind == "classes":
+    columns, rows = row_options(kind.base, given), (given["data"], given["prediction"])
+    if kind.base == "classes":
         return segments_of_classes(class_scores_of(*rows, **columns), request, given.get("smallest_chance"))
-    if kind == "amount":
-        table = given_outcomes(*rows, **columns)
+    if kind.base == "amount":
+        table = given_outcomes(*rows, kind, **columns)
         return replace(segments_of_outcomes(table, request), left_out=table.rows.left_out)
-    with given_rows(*rows, **columns) as opened:
+    with given_rows(*rows, kind, **columns) as opened:
         segments = segments_of(opened, request, given["cluster"], given["count"])
         return replace(segments, repeated=opened.repeated, left_out=opened.intake.left_out)
 
@@ -405,6 +414,7 @@ def segments_of(rows: Rows, request: Request, *further: Any) -> SegmentTotals:
 def given_outcomes(
     data: Any,
     prediction: Any = None,
+    kind: Kind | None = None,
     *,
     outcome: Any = None,
     limits: Limits = ANY_OUTCOME,
@@ -412,6 +422,15 @@ def given_outcomes(
     **given: Any,
 ) -> OutcomeTable:
     """Return the amounts that arguments stand for, with the columns of `by`; others are those of `columns_by_role`."""
+    if kind is not None and kind.own:
+        made = made_by(kind, data, prediction, outcome=outcome, **given)
+        columns = made.columns | {"limits": limits if kind.limits == ANY_OUTCOME else kind.limits}
+        columns |= {"sample_weight": columns.pop("weight", None), "relative_to": relative_to}
+        try:
+            table = OutcomeTable.from_outcomes(made.outcome, made.prediction, **columns)
+        except DataError as error:
+            raise made.renumbered(error) from None
+        return replace(table, rows=replace(table.rows, left_out=made.left_out))
     source, schema, columns = columns_by_role(AMOUNTS, data, prediction, outcome, **given)
     if schema is not None:
         return OutcomeTable.from_rows(read_outcomes(source, schema, limits, relative_to))
@@ -476,6 +495,86 @@ def _amounts_in(columns: FileColumns, schema: Schema) -> dict[str, Any]:
         arrays["cluster"] = np.array(arrays["cluster"].tolist(), dtype=object)
     of_segment = {name: rules.column_values(arrays.pop(f"by{i}"), name) for i, name in enumerate(schema.by)}
     return arrays | {"by": of_segment, "smallest_chance": schema.smallest_chance}
+
+
+class MadeRows(NamedTuple):
+    """Rows that a kind of outcomes made: arrays that its base takes, rows left out, and where these stood."""
+
+    outcome: Any
+    prediction: Any
+    columns: dict[str, Any]
+    left_out: LeftOut | None
+    places: IndexArray | None
+
+    def renumbered(self, error: DataError) -> DataError:
+        """Return an error about them with the numbers of the rows that were given."""
+        return error if self.places is None else renumbered(error, self.places)
+
+
+def made_by(
+    kind: Kind,
+    data: Any,
+    prediction: Any,
+    *,
+    outcome: Any,
+    cluster: Any = None,
+    by: Any = None,
+    missing: str = "raise",
+    smallest_chance: float | None = None,
+    **single: Any,
+) -> MadeRows:
+    """Read the columns of a kind, wherever they are, and make of them the outcomes and predictions that are judged.
+
+    All others of the rows, `single` among them, come along as they are.
+    """
+    beside = {role: value for role, value in single.items() if value is not None} | kind.columns
+    names = {role: value if isinstance(value, str) else own_name(value, role) for role, value in beside.items()}
+    segments = {} if by is None else columns_of(by)
+    segments = segments if isinstance(segments, dict) else dict(zip(segments, segments, strict=True))
+    listed = {name: beside[role] for role, name in names.items()} | segments
+    given = columns_by_role(AMOUNTS, data, prediction, outcome, cluster=cluster, by=listed, missing=missing)
+    if given.schema is not None:
+        rows = read_outcomes(given.source, given.schema, (None, None), "rows")
+    elif prediction is None:
+        found = f"a {type(data).__name__} and no predictions"
+        raise ArgumentError(f"rows, of which kind {kind.name!r} makes others", found, "pass outcomes and predictions")
+    else:
+        arrays = {name: rules.column_values(one, name) for name, one in given.columns["by"].items()}
+        columns = {"outcome": data, "prediction": prediction, "cluster": cluster, "by": arrays}
+        rows = outcome_table.clean_outcomes(columns, (None, None), "rows", missing)
+    taken = dict(zip(listed, rows.by.values(), strict=True))
+    columns = {role: taken[names[role]] if role in names else None for role in SINGLE if role in single}
+    columns |= {"cluster": rows.cluster, "by": {name: taken[name] for name in segments}}
+    columns |= {"smallest_chance": smallest_chance}
+    places = rows.places
+    if given.schema is not None and is_read(given.source):
+        places = (np.arange(len(rows)) if places is None else places) + 1  # from 1 on in files
+    made = MadeRows(rows.outcome, rows.prediction, columns, rows.left_out, places)
+    try:
+        outcome, prediction, *exposure = kind.rows(
+            rows.outcome, rows.prediction, **{role: _complete(taken[names[role]], names[role]) for role in kind.columns}
+        )
+    except DataError as error:
+        raise made.renumbered(error) from None
+    except (TypeError, ValueError) as error:
+        expected = f"rows of which kind {kind.name!r} makes outcomes and predictions"
+        raise DataError(expected, str(error), "check the columns that it names") from error
+    if exposure:
+        if single.get("exposure") is not None:
+            raise ArgumentError(f"no `exposure`, as kind {kind.name!r} makes it", "it", "leave it out")
+        columns["exposure"] = exposure[0]
+    return made._replace(outcome=outcome, prediction=prediction)
+
+
+def _complete(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Return a column that has a value in every row, numbers as floats."""
+    if (gaps := missing_values(values)).any():
+        first = int(np.argmax(gaps))
+        found = and_more(repr(values[first]), f"row {first}", int(gaps.sum()))
+        raise DataError(f"a value of {name} in every row", found, MISSING)
+    listed = values.tolist() if values.dtype == object else ()
+    numbers = all(isinstance(one, int | float) for one in listed) if listed else values.dtype.kind in "biuf"
+    return values.astype(np.float64) if numbers else values
 
 
 def class_scores_of(data: Any, prediction: Any = None, **columns: Any) -> ClassScores:

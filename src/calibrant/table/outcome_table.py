@@ -63,6 +63,8 @@ class OutcomeRows:
         That weights are 1 over chances, and what is known of these.
     by : mapping of str to ndarray
         Columns that make segments.
+    places : ndarray of int64 or None
+        Of rows in the order in which they were given, where some are left out: the numbers they had.
     """
 
     prediction: FloatArray
@@ -76,6 +78,7 @@ class OutcomeRows:
     unit_weight: float = 1.0
     chances: Chances | None = None
     by: Mapping[str, npt.NDArray[Any]] = field(default_factory=dict)
+    places: IndexArray | None = None
 
     def __len__(self) -> int:
         return len(self.prediction)
@@ -125,7 +128,8 @@ class OutcomeRows:
         weight = ones if self.weighting == "none" else _frozen(self.weight[rows])
         cluster = None if self.cluster is None else self.cluster[rows]
         by = {name: values[rows] for name, values in self.by.items()}
-        return replace(self, prediction=prediction, outcome=outcome, weight=weight, cluster=cluster, by=by)
+        columns: dict[str, Any] = {"prediction": prediction, "outcome": outcome, "weight": weight, "cluster": cluster}
+        return replace(self, **columns, by=by, places=None if self.places is None else self.places[rows])
 
     def with_weight(self) -> OutcomeRows:
         """Return the rows that have a weight; where all are 1 there are none."""
@@ -210,7 +214,7 @@ def clean_outcomes(
     of_rows = (clean["prediction"], outcome, weight, clean.get("cluster"), weighting, limits, relative_to)
     chances = None if chance is None else Chances(smallest)
     of_by = {name: chosen.columns[f"value of {name}"] for name in by}
-    rows = OutcomeRows(*of_rows, chosen.left_out, unit, chances, of_by)
+    rows = OutcomeRows(*of_rows, chosen.left_out, unit, chances, of_by, chosen.places)
     _refuse_sizes(rows)
     return rows.with_weight()
 

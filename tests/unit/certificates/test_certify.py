@@ -19,7 +19,8 @@ from calibrant import (
     calibration_test,
     certify,
 )
-from calibrant.certificates.kinds import KINDS, refusals
+from calibrant.certificates.kinds import refusals
+from calibrant.kinds import BUILT_IN, kind_named
 
 N = 900
 LIMITS = {"limits": (0, 1)}
@@ -47,7 +48,7 @@ def arrays(frame, kind):
     return frame["y"].to_numpy(), frame["p"].to_numpy()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", BUILT_IN)
 def test_rows_by_name_are_those_of_arrays(kind, frame, tmp_path):
     file = tmp_path / "rows.parquet"
     frame.to_parquet(file)
@@ -92,10 +93,10 @@ VALUES = {
 
 
 @pytest.mark.parametrize("function", [certify, calibration_test, audit])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", BUILT_IN)
 def test_what_a_kind_does_not_take_is_refused_with_what_answers(function, kind, frame):
     taken = inspect.signature(function).parameters
-    for name in refusals(function, kind).keys() & taken.keys():
+    for name in refusals(function, kind_named(kind)).keys() & taken.keys():
         with pytest.raises(ArgumentError) as error:
             function(*arrays(frame, kind), kind=kind, **{name: VALUES[name]})
         assert f"{name} with kind {kind!r}" in error.value.expected

@@ -238,8 +238,8 @@ def _roles(kind: type[Kind]) -> list[str]:
 
 def _plain(text: str) -> Any:
     """Return a number or a truth value that is written in a text; else the text."""
-    if text in ("true", "false"):
-        return text == "true"
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
     for number in (int, float):
         try:
             return number(text)

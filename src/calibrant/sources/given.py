@@ -528,13 +528,18 @@ def made_by(
     All others of the rows, `single` among them, come along as they are.
     """
     beside = {role: value for role, value in single.items() if value is not None} | kind.columns
-    names = {role: value if isinstance(value, str) else own_name(value, role) for role, value in beside.items()}
+    names = {role: value if isinstance(value, str) else role for role, value in beside.items()}
     segments = {} if by is None else columns_of(by)
     segments = segments if isinstance(segments, dict) else dict(zip(segments, segments, strict=True))
-    listed = {name: beside[role] for role, name in names.items()} | segments
+    listed = {name: beside[role] for role, name in names.items()}
+    if twice := [name for name, value in segments.items() if not np.array_equal(listed.get(name, value), value)]:
+        raise ArgumentError("different names of columns", f"{twice[0]!r} twice", "rename that of `by`")
+    listed |= segments
     given = columns_by_role(AMOUNTS, data, prediction, outcome, cluster=cluster, by=listed, missing=missing)
-    if given.schema is not None:
-        rows = read_outcomes(given.source, given.schema, (None, None), "rows")
+    schema: Schema | None = given.schema
+    if schema is not None:
+        every = tuple(dict.fromkeys((*schema.by, *schema.cluster)))
+        rows = read_outcomes(given.source, replace(schema, cluster=(), by=every), (None, None), "rows")
     elif prediction is None:
         found = f"a {type(data).__name__} and no predictions"
         raise ArgumentError(f"rows, of which kind {kind.name!r} makes others", found, "pass outcomes and predictions")
@@ -542,23 +547,31 @@ def made_by(
         arrays = {name: rules.column_values(one, name) for name, one in given.columns["by"].items()}
         columns = {"outcome": data, "prediction": prediction, "cluster": cluster, "by": arrays}
         rows = outcome_table.clean_outcomes(columns, (None, None), "rows", missing)
-    taken = dict(zip(listed, rows.by.values(), strict=True))
+    taken, places = dict(zip(listed, rows.by.values(), strict=False)), rows.places
+    if schema is None and cluster is not None and places is not None:
+        cluster = rules.column_values(cluster, "cluster")[places]
     columns = {role: taken[names[role]] if role in names else None for role in SINGLE if role in single}
-    columns |= {"cluster": rows.cluster, "by": {name: taken[name] for name in segments}}
+    columns |= {"cluster": cluster, "by": {name: taken[name] for name in segments}}
     columns |= {"smallest_chance": smallest_chance}
-    places = rows.places
-    if given.schema is not None and is_read(given.source):
+    if schema is not None and is_read(given.source):
         places = (np.arange(len(rows)) if places is None else places) + 1  # from 1 on in files
     made = MadeRows(rows.outcome, rows.prediction, columns, rows.left_out, places)
     try:
-        outcome, prediction, *exposure = kind.rows(
-            rows.outcome, rows.prediction, **{role: _complete(taken[names[role]], names[role]) for role in kind.columns}
-        )
+        if schema is not None and schema.cluster:  # by their names, which rows that were checked have lost
+            named = [_complete(rows.by[name], name) for name in schema.cluster]
+            columns["cluster"] = (
+                named[0] if not named[1:] else [", ".join(map(str, one)) for one in zip(*named, strict=True)]
+            )
+        further = {role: _numbers(taken[names[role]], names[role]) for role in kind.columns}
+        outcome, prediction, *exposure = kind.rows(rows.outcome, rows.prediction, **further)
     except DataError as error:
         raise made.renumbered(error) from None
     except (TypeError, ValueError) as error:
         expected = f"rows of which kind {kind.name!r} makes outcomes and predictions"
         raise DataError(expected, str(error), "check the columns that it names") from error
+    if shapes := {np.shape(one) for one in (outcome, prediction, *exposure)} - {(len(rows),)}:
+        expected = f"{len(rows)} outcomes, predictions and exposures, as rows, from kind {kind.name!r}"
+        raise ArgumentError(expected, f"an array of shape {shapes.pop()}", "correct its method rows")
     if exposure:
         if single.get("exposure") is not None:
             raise ArgumentError(f"no `exposure`, as kind {kind.name!r} makes it", "it", "leave it out")
@@ -567,13 +580,18 @@ def made_by(
 
 
 def _complete(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
-    """Return a column that has a value in every row, numbers as floats."""
+    """Return a column if it has a value in every row; else raise a `DataError`."""
     if (gaps := missing_values(values)).any():
         first = int(np.argmax(gaps))
-        found = and_more(repr(values[first]), f"row {first}", int(gaps.sum()))
+        found = and_more(str(values[first]), f"row {first}", int(gaps.sum()))
         raise DataError(f"a value of {name} in every row", found, MISSING)
-    listed = values.tolist() if values.dtype == object else ()
-    numbers = all(isinstance(one, int | float) for one in listed) if listed else values.dtype.kind in "biuf"
+    return values
+
+
+def _numbers(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Return such a column, as floats if all are numbers."""
+    kind = _complete(values, name).dtype.kind
+    numbers = kind in "biuf" or (kind == "O" and all(isinstance(one, int | float) for one in values.tolist()))
     return values.astype(np.float64) if numbers else values
 
 

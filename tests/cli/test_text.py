@@ -105,6 +105,7 @@ def audit(**parts):
         "heterogeneity": None,
         "grades": None,
         "provenance": SimpleNamespace(
+            parameters={"kind": "event"},
             version="0.1.0",
             date="2023-11-14T22:13:20Z",
             source="scores.csv",

@@ -95,15 +95,17 @@ def need_numbers(frame: Frame, name: str, what: str, fetch: Callable[[Frame], An
 
     Objects are judged one by one later.
     """
-    kind = frame.collect_schema()[name]
+    kind, remedy = (
+        frame.collect_schema()[name],
+        "cast the column to float first, and what is no number to a missing value",
+    )
     if kind.is_numeric() or str(kind) in {"Boolean", "Object"}:
         return
     if kind in _TEXT:
         text = column_of(name, frame).cast(nw.String)
         others = fetch(frame.filter(text.str.contains(_NO_NUMBER)).select(text=text).head(1))["text"]
         if len(others):
-            raise row_errors.describe_not_numbers(what, str(others[0]), f"column {name}")
-    remedy = "cast the column to float first, and what is no number to a missing value"
+            raise row_errors.describe_not_numbers(what, str(others[0]), f"column {name}", missing=remedy)
     raise DataError(f"numbers as {what}", f"values of type {kind} in column {name}", remedy)
 
 

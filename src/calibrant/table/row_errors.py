@@ -172,17 +172,21 @@ def _reworded(error: DataError, change: Callable[[str], str]) -> DataError:
     return all_of([fault.but(found=change(fault.found)) for fault in error.faults or (error,)])
 
 
-def describe_not_numbers(what: str, value: Any, place: str, count: int = 1) -> DataError:
-    """Phrase the error for `what` ("scores", "weights") that are no numbers, of which `value` is one."""
+def describe_not_numbers(what: str, value: Any, place: str, count: int = 1, missing: str = MISSING) -> DataError:
+    """Phrase the error for `what` ("scores", "weights") that are no numbers, of which `value` is one.
+
+    `missing` is what to do if it stands for none.
+    """
     advice = "convert or drop the rows that are not numeric" if what == "scores" else "convert or drop those rows"
-    return DataError(f"numbers as {what}", and_more(_shown(value), place, count), _remedy_for_text(value) or advice)
+    remedy = _remedy_for_text(value, missing) or advice
+    return DataError(f"numbers as {what}", and_more(_shown(value), place, count), remedy)
 
 
-def _remedy_for_text(value: Any) -> str | None:
+def _remedy_for_text(value: Any, missing: str = MISSING) -> str | None:
     """What to do about text in place of a number, or about none, if that shows."""
     text = str(value).strip(" '\"")
     if is_missing(value) or text.lower() in NOT_KNOWN:
-        return MISSING
+        return missing
     if text.endswith("%") and is_number(text[:-1]):
         return _PERCENT_SIGN
     return _DECIMAL_COMMA if "," in text and is_number(text.replace(",", ".")) else None

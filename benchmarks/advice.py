@@ -114,7 +114,7 @@ def gain(name: str, calibrator: Any) -> float:
 def advised(sample: Sample) -> tuple[Any, Any]:
     """Advise on a sample, as an audit at default arguments does; return what was weighed, too."""
     table = calibrant.ScoreTable.from_scores(*sample)
-    rows = SampledRows(table, None, 0.95, "ordinary")
+    rows = SampledRows(table, None, 0.95)
     slope = slope_of(rows)
     facts: Any = object.__new__(Findings)  # with no more than advice takes
     vars(facts).update(

@@ -294,7 +294,7 @@ CELLS = {
     "grades, clusters": Cell("event", clusters=True, what="grades"),
     "pools of amounts": Cell("amount", what="grades"),
     "pools of amounts, clusters": Cell("amount", clusters=True, what="grades"),
-    "test of events, clusters": Cell("event", clusters=True, what="test", options={"guarantee": "unseen clusters"}),
+    "test of events, clusters": Cell("event", clusters=True, what="test", options={"unseen_clusters": True}),
     "test of events, chances": Cell("event", chance="seen", what="test"),
     "test of amounts": Cell("amount", what="test"),
     "test of amounts, chances": Cell("amount", chance="seen", what="test"),

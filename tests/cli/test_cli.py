@@ -431,7 +431,7 @@ def test_groups_of_rows(tmp_path):
     assert data["performance_unseen"]["roc_auc"]["method"] == "unseen clusters"
     expected = cal.audit(y, chance[patient], cluster=patient, name=data["name"])
     assert numbers(data) == numbers(json.loads(expected.to_json(curves=False)))
-    more = ["--cluster", "patient", "--guarantee", "unseen clusters", "--json"]
+    more = ["--cluster", "patient", "--unseen-clusters", "--json"]
     data = json.loads(run("audit", path, "--outcome", "y", "--prediction", "p", *more).stdout)
     assert data["performance"]["roc_auc"]["method"] == "unseen clusters"
     assert data["performance_unseen"] is None
@@ -442,7 +442,6 @@ def test_groups_of_rows(tmp_path):
     for arguments, message in (
         (["--method", "anytime"], "--method 'default' or 'asymptotic' with --cluster"),
         (["--cluster-cap", "0"], "--cluster-cap to be a whole number"),
-        (["--guarantee", "any"], "--guarantee to be one of 'ordinary', 'unseen clusters'"),
     ):
         done = run("audit", path, "--outcome", "y", "--prediction", "p", "--cluster", "patient", *arguments)
         assert done.exit_code == 2

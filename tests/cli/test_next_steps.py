@@ -83,7 +83,7 @@ audit rows.csv --outcome y --prediction high --count n
 audit rows.csv --outcome y --prediction high --cluster site
 audit rows.csv --outcome y --prediction high --cluster g --cluster ward
 audit rows.csv --outcome y --prediction high --cluster site --count n
-audit rows.csv --outcome y --prediction high --cluster site --guarantee 'unseen clusters'
+audit rows.csv --outcome y --prediction high --cluster site --unseen-clusters
 audit rows.csv --outcome y --prediction high --confidence 0.9 --details
 audit rows.csv --outcome y --prediction high --by g
 audit rows.csv --outcome y --prediction high --by g --by ward --depth 2

@@ -91,7 +91,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
         *("auto", "isotonic", "venn-abers", "local", "histogram", "platt", "temperature", "beta"),
         *("scale", "power", "offset"),
     ),
-    "guarantee": ("ordinary", "unseen clusters", "x"),
+    "unseen_clusters": (True, False, True, "x"),
     "checklist": ("tripod+ai", "tripod-cluster", "bank", "eu-ai-act", "none", "x"),
     "interpolation": ("linear", "step", "x"),
     "mode": ("total", "rate", "x"),
@@ -232,7 +232,7 @@ def audit(rng: np.random.Generator, folder: Path) -> Result:
         "two": (
             ["--outcome", table.of("y"), "--prediction", table.of("p")],
             (
-                "weight count direction target_error by depth cluster cluster_cap guarantee pos_label cost_fp"
+                "weight count direction target_error by depth cluster cluster_cap unseen_clusters pos_label cost_fp"
                 " cost_fn min_rows cuts chance smallest_chance kind"
             ),
         ),

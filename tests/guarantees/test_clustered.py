@@ -183,7 +183,7 @@ _NO_CAP = 400
 def check(name: str, n_clusters: int, repetitions: int) -> None:
     failures, proved, said = np.zeros(4, dtype=int), 0, 0
     for y, s, g, error in samples(name, n_clusters, repetitions):
-        rows = {"cluster": g, "cluster_cap": _NO_CAP, "guarantee": "unseen clusters"}
+        rows = {"cluster": g, "cluster_cap": _NO_CAP, "unseen_clusters": True}
         bound = certify(y, s, method="asymptotic", n_simulations=99, **rows)
         interval = certify(y, s, method="asymptotic", n_simulations=99, confidence_level=0.975, **rows)
         failures += (
@@ -282,7 +282,7 @@ def test_statements_are_of_use():
     g = equal(200, 50)
     s = rng.random(len(g))
     y = (rng.random(len(g)) < s) * 1
-    both = {"cluster": g, "guarantee": "unseen clusters"}
+    both = {"cluster": g, "unseen_clusters": True}
     grouped, plain = certify(y, s, method="asymptotic", **both), certify(y, s, method="asymptotic")
     assert plain.width < grouped.width < 0.0149 + 1.25 * plain.width
     ordinary = certify(y, s, method="asymptotic", cluster=g)

@@ -32,7 +32,7 @@ def heavy_failures(n_clusters, share, cap, method, repetitions):
         y, sizes, error = heavy(n_clusters, share, cap, rng)
         scores, clusters = np.zeros(n_clusters), np.arange(n_clusters)
         options = {"cluster": clusters, "count": sizes, "cluster_cap": cap, "n_simulations": 19}
-        options["guarantee"] = "unseen clusters"  # such as none of the sample shows
+        options["unseen_clusters"] = True  # such as none of the sample shows
         yield certify(y, scores, method=method, **options).bound < error - 1e-9
 
 

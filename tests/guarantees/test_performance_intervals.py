@@ -243,7 +243,7 @@ def clustered_missed(name: str, repetitions: int, alone: bool = False) -> tuple[
             continue
         valid += 1
         rows = cluster_rows(y, world.score[row], cluster)
-        asked = {"confidence_level": 0.95, "threshold": THRESHOLD, "guarantee": "unseen clusters"}
+        asked = {"confidence_level": 0.95, "threshold": THRESHOLD, "unseen_clusters": True}
         found = performance_of(rows.table if alone else rows, **asked)
         for field, value in true.items():
             one = getattr(found, field)

@@ -91,7 +91,7 @@ def missed(name: str, repetitions: int, shrink: float = 1.0) -> tuple[dict[str, 
         if y.all() or not y.any():
             continue
         valid += 1
-        asked = {"confidence_level": 0.95, "threshold": THRESHOLD, "guarantee": "unseen clusters"}
+        asked = {"confidence_level": 0.95, "threshold": THRESHOLD, "unseen_clusters": True}
         found = performance_of(cluster_rows(y, s, cluster), **asked)
         for key, value in true.items():
             one = getattr(found, key)

@@ -240,9 +240,7 @@ SITUATIONS: dict[str, Callable[[], Any]] = {
     "two classes with weights": lambda: cal.audit(Y, P, weight=(1 + np.arange(len(Y)) % 3) / 4),
     "two classes with clusters": lambda: cal.audit(Y_HIGH, P_HIGH, cluster=PATIENT, tolerance=0.1),
     "two classes with few clusters": lambda: cal.audit(Y_HIGH, P_HIGH, cluster=PATIENT // 8, tolerance=0.3),
-    "two classes with unseen clusters": lambda: cal.audit(
-        Y_HIGH, P_HIGH, cluster=PATIENT // 3, guarantee="unseen clusters"
-    ),
+    "two classes with unseen clusters": lambda: cal.audit(Y_HIGH, P_HIGH, cluster=PATIENT // 3, unseen_clusters=True),
     "two classes with segments": lambda: cal.audit(FRAME, outcome="y", prediction="p", by=["g", "h"], tolerance=0.3),
     "two classes with grades": lambda: cal.audit(Y_HIGH, P_HIGH, grade=[0.2, 0.5, 0.8]),
     "two classes with grades and tolerance": lambda: cal.audit(*_RARE, grade=[0.2, 0.5, 0.8], tolerance=0.02),

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from calibrant.auditing.next_steps import Asked
 from calibrant.certificates.kinds import kind_of, refusals
-from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.kinds import Kind
 from calibrant.segments.columns import MIN_ROWS
 from calibrant.table.clusters import Clusters
@@ -41,7 +40,7 @@ def audit(
     method: BoundMethod | None = None,
     cluster: Clusters | str | Sequence[str] | None = None,
     cluster_cap: int | None = None,
-    guarantee: Guarantee = "ordinary",
+    unseen_clusters: bool = False,
     by: Any = None,
     depth: int = 1,
     min_rows: int = MIN_ROWS,
@@ -83,9 +82,9 @@ def audit(
         As in `calibrant.selective_binary`; asks which independent cases may be called positive or negative unreviewed.
     cluster : sequence of length n, or names of columns, optional
         Cluster of each row. Rows of one may depend on each other; what forbids that is left out.
-    cluster_cap, guarantee : optional
-        Weight of a cluster at most, in rows, by default none and in a verdict 1; "unseen clusters" if intervals should
-        allow for clusters that are like none of these, as verdicts do unless asymptotic.
+    cluster_cap, unseen_clusters : optional
+        Weight of a cluster at most, in rows, by default none and in a verdict 1; whether intervals allow for clusters
+        that are like none of these, as verdicts do unless asymptotic.
     by, depth, min_rows, cuts : optional
         Columns that make segments: asks for joint bounds, of several classes in each, as `calibrant.audit_segments`.
     grade : str, array-like of shape (n,), or increasing numbers, optional

@@ -134,9 +134,14 @@ def audit_classes(asked: Asked) -> ClassAudit:
         table=table,
         test=test,
         losses=ClassLosses.of(rows),
-        too_sure=difference_of(SampledRows(top.table(), clustered, question.confidence_level, question.guarantee)),
+        too_sure=difference_of(
+            SampledRows(top.table(), clustered, question.confidence_level, question.unseen_clusters)
+        ),
         null_means=null_means,
-        warnings=(*wide_for_classes(table, question.tolerance), *few_clusters(clustered, unseen=question.unseen)),
+        warnings=(
+            *wide_for_classes(table, question.tolerance),
+            *few_clusters(clustered, unseen=question.unseen_clusters),
+        ),
         confusion=confusion(rows) if alone and len(rows.classes) <= FEW_CLASSES else None,
         decision=decision,
         recalibration=recalibration,

@@ -85,8 +85,8 @@ def audit_events(asked: Asked) -> Audit:
         table = replace(table, sampling=clustered.sampling)
     cutoff, reliability = cutoff_calibration(table), binned_curve(table)
     decisions, wider = decision_curve(table, statements.decision, confidence_level), None
-    if clustered is not None and not question.unseen:
-        wider = performance_for(guarantee="unseen clusters")
+    if clustered is not None and not question.unseen_clusters:
+        wider = performance_for(unseen_clusters=True)
         reliability = cluster_bins(clustered, reliability.confidence_level)
         decisions = cluster_net_benefit(clustered, decisions)
     references = ["gao2017", "rossellini2025", "feller1951", "brier1950", "ayer1955"]
@@ -112,13 +112,18 @@ def audit_events(asked: Asked) -> Audit:
         certificate=statements.certificate,
         test=statements.test,
         expected_error=statements.expected_error,
-        performance=performance_for(guarantee=question.guarantee),
+        performance=performance_for(unseen_clusters=question.unseen_clusters),
         performance_unseen=wider,
         decision=statements.decision,
         max_regret=statements.max_regret,
         recalibration=recalibration,
         warnings=data_warnings(
-            rows.units, cutoff, rows.order, repeated=rows.repeated, unseen=question.unseen, tolerance=question.tolerance
+            rows.units,
+            cutoff,
+            rows.order,
+            repeated=rows.repeated,
+            unseen=question.unseen_clusters,
+            tolerance=question.tolerance,
         ),
         advice=NO_ADVICE,
         measures=measure(table),

@@ -77,7 +77,7 @@ def statements_about(rows: AuditedRows, question: Question) -> Statements:
                 false_positive_cost=prices[0],
                 false_negative_cost=prices[1],
                 confidence_level=confidence_level,
-                unseen=question.unseen,
+                unseen=question.unseen_clusters,
             )
         return Statements(certificate, test, decision, ordinary=ordinary)
     if not table.independent:
@@ -133,6 +133,6 @@ def _of_clusters(
     with subtask(0.5):
         if capped.effective_clusters >= LEAST_GROUPS:
             test = cluster_test(capped, question)
-            if verdict.unseen and not question.unseen:
+            if verdict.unseen_clusters and not question.unseen_clusters:
                 ordinary = certify_rows(capped, replace(question, tolerance=None))
     return certificate, ordinary, test

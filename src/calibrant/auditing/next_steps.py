@@ -299,7 +299,9 @@ def _command(name: str, source: Any, options: Mapping[str, Any], *comments: str)
         option = f"--{_OPTIONS.get(parameter, parameter).replace('_', '-')}"
         each = value if isinstance(value, list | tuple) else (value,)
         each = [written_number(one) if isinstance(one, float) else str(one) for one in each if one is not None]
-        words += [f"{option} {shell_word(one)}" for one in each]
+        words += (
+            [option] if value is True and parameter != "pos_label" else [f"{option} {shell_word(one)}" for one in each]
+        )
     return _commented(" ".join(filter(None, words)), comment, *comments)
 
 

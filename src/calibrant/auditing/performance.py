@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from calibrant.decisions import net_benefit
-from calibrant.distributions.cluster_jackknife import LOG, Guarantee
+from calibrant.distributions.cluster_jackknife import LOG
 from calibrant.metrics import brier_score, log_loss
 from calibrant.metrics.estimates import SampledRows, difference_of, label_of, ratio_of
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
@@ -74,12 +74,12 @@ def performance_of(
     *,
     confidence_level: float,
     threshold: float | None = None,
-    guarantee: Guarantee = "ordinary",
+    unseen_clusters: bool = False,
 ) -> Performance:
-    """Compute them all from rows of both classes; the threshold is that of the costs, the guarantee for clusters."""
+    """Compute them all from rows of both classes; the threshold is that of the costs."""
     clusters = rows if isinstance(rows, ClusteredRows) else None
     table = rows.table if isinstance(rows, ClusteredRows) else rows
-    sample = SampledRows(table, clusters, confidence_level, guarantee)
+    sample = SampledRows(table, clusters, confidence_level, unseen_clusters)
     area, slope = area_of(sample), slope_of(sample)
     pooled = "" if table.exact else "neighbouring scores were pooled; the interval allows for their order"
     notes = "; ".join(filter(None, [area.note, pooled]))

@@ -16,7 +16,6 @@ from calibrant.certificates.label_test import table_test
 from calibrant.certificates.mean_test import Distribution, mean_test
 from calibrant.certificates.question import Question, need_cluster_method
 from calibrant.certificates.results import CalibrationTest
-from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.kinds import Kind
 from calibrant.sources.given import class_scores_of, given_outcomes, given_rows
 from calibrant.table.clusters import Clusters, cap_clusters
@@ -37,7 +36,7 @@ def calibration_test(
     chance: npt.ArrayLike | str | None = None,
     cluster: Clusters | str | Sequence[str] | None = None,
     cluster_cap: int | None = 1,
-    guarantee: Guarantee = "ordinary",
+    unseen_clusters: bool = False,
     exposure: npt.ArrayLike | str | None = None,
     weight: npt.ArrayLike | str | None = None,
     limits: Limits = ANY_OUTCOME,
@@ -65,8 +64,10 @@ def calibration_test(
         Simulations of labels or counts, or rotations of clusters. The smallest p-value that simulation can give is
         ``1 / (n_simulations + 1)``. Ten times as many are made if the first give a p-value from .003 to .13; of several
         classes 199 if these give .3 or more.
-    count, chance, cluster, cluster_cap, guarantee, exposure, weight, limits, relative_to, pos_label, classes, missing
+    count, chance, cluster, cluster_cap, unseen_clusters, pos_label, classes, missing
         As in `certify`. Labels of rows that were looked at with known chances are tested as amounts of 0 and 1.
+    exposure, weight, limits, relative_to
+        Of amounts, as in `certify`.
     random_state : int or numpy.random.Generator
         Seeds the simulation, together with a digest of the rows. Choose it before seeing p-values: another seed gives
         another one, at .05 with a standard deviation of about .002.
@@ -109,7 +110,7 @@ def calibration_test(
         "cluster": cluster,
         "missing": missing,
     }
-    question = Question(guarantee=guarantee, n_simulations=n_simulations, random_state=random_state)
+    question = Question(unseen_clusters=unseen_clusters, n_simulations=n_simulations, random_state=random_state)
     if which.base == "amount":
         rows |= {"exposure": exposure, "weight": weight, "limits": limits, "relative_to": relative_to}
         table = given_outcomes(data, prediction, which, **rows)

@@ -15,7 +15,6 @@ from calibrant.certificates.parts import certify_rows
 from calibrant.certificates.question import Question
 from calibrant.certificates.results import Certificate
 from calibrant.certificates.segments import certify_segments
-from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import ArgumentError
 from calibrant.kinds import Kind
 from calibrant.segments.columns import MIN_ROWS
@@ -41,7 +40,7 @@ def certify(
     smallest_chance: float | None = None,
     cluster: Clusters | str | Sequence[str] | None = None,
     cluster_cap: int | None = 1,
-    guarantee: Guarantee = "ordinary",
+    unseen_clusters: bool = False,
     by: Any = None,
     depth: int = 1,
     min_rows: int = MIN_ROWS,
@@ -82,7 +81,7 @@ def certify(
     count, chance, smallest_chance, cluster, missing, pos_label, classes
         As in `calibrant.audit`. Rows of one cluster may depend on each other. With known chances of having been looked
         at, statements are about all cases.
-    cluster_cap, guarantee : int or None, and {"ordinary", "unseen clusters"}
+    cluster_cap, unseen_clusters : int or None, and bool
         Weight of a cluster at most, in rows; by default clusters count alike. With None rows do, and the statement is
         asymptotic, about these sizes. Whether an asymptotic bound allows for clusters of a kind that none shows.
     by, depth, min_rows, cuts
@@ -119,8 +118,8 @@ def certify(
     """
     options = locals()
     asked: dict[str, Any] = {"tolerance": tolerance, "confidence_level": confidence_level, "direction": direction}
-    asked |= {"method": method, "guarantee": guarantee, "n_simulations": n_simulations, "random_state": random_state}
-    asked["cluster_cap"] = cluster_cap if chance is None else None
+    asked |= {"method": method, "n_simulations": n_simulations, "random_state": random_state}
+    asked |= {"cluster_cap": cluster_cap if chance is None else None, "unseen_clusters": unseen_clusters}
     rows: dict[str, Any] = {"outcome": outcome, "count": count, "cluster": cluster, "missing": missing}
     rows |= {"chance": chance, "smallest_chance": smallest_chance}
     which = kind_of(certify, options)

@@ -69,12 +69,12 @@ def as_judged(rows: ClusteredRows, question: Question) -> tuple[ClusteredRows, Q
     if question.tolerance is None or question.bound_method != "default":
         return cap_clusters(rows, question.cluster_cap), question
     judged = cap_clusters(rows, question.cluster_cap or 1)
-    return judged, replace(question, guarantee="unseen clusters")
+    return judged, replace(question, unseen_clusters=True)
 
 
 def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
     """Asymptotic test of grouped rows, as they count."""
-    dependence = clustered(rows, unseen=question.unseen)
+    dependence = clustered(rows, unseen=question.unseen_clusters)
     statistic, n = extremes(cumulative_residuals(rows.table)).value, int(rows.n_rows)
     p_value = dependence.rotations(question.n_simulations, question.random_state).p_value()
     return label_result(
@@ -85,7 +85,7 @@ def cluster_test(rows: ClusteredRows, question: Question) -> CalibrationTest:
         f"{question.n_simulations} rotations of the clusters, asymptotic in their number",
         "asymptotic",
         n_simulations=question.n_simulations,
-        assumptions=rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen),
+        assumptions=rows.sampling.assumptions("the method", asymptotic=True, unseen=question.unseen_clusters),
         references=_METHODS["asymptotic"].references,
     )
 
@@ -110,18 +110,20 @@ class ClusterPart(DrawnPart):
         need_clusters(rows.size)
         super().__init__(rows.table, question)
         self.rows, self.sampling, self.least = rows, rows.sampling, least
-        self.unseen = unseen or question.unseen
+        self.unseen = unseen or question.unseen_clusters
         self.n, self.unit = int(rows.n_rows), rows.table.total
         self.observed, self.predicted = rows.table.base_rate, rows.table.mean_score
         self.method = choose_method(question.bound_method, rows, question.delta * (1.0 if least is None else SHARES[0]))
         self.proved = self.method != "asymptotic"
         self.words, self.walks = _METHODS[self.method], cluster_residuals(rows)
         measured = least is not None or not self.proved
-        self.dependence = clustered(rows, self.walks, unseen=question.unseen, in_all=in_all) if measured else None
+        self.dependence = (
+            clustered(rows, self.walks, unseen=question.unseen_clusters, in_all=in_all) if measured else None
+        )
         self.limit = "" if self.proved else "asymptotic in the number of clusters"
         self.how = "finite-sample bound" if self.proved else "bound for clusters"
         fixed = _CHOSEN.format("method" if least is None else "segments")
-        self.assumptions = rows.sampling.assumptions(fixed, asymptotic=measured, unseen=question.unseen)
+        self.assumptions = rows.sampling.assumptions(fixed, asymptotic=measured, unseen=question.unseen_clusters)
         if least is not None:
             self.assumptions = (*self.assumptions, LOWER_ASYMPTOTIC.format("clusters"))
 

@@ -43,7 +43,7 @@ _REFUSED: Mapping[str, dict[str, tuple[str, str] | None]] = {
         "classes": ("amounts have no classes", "leave it out"),
         "notion": ("amounts have no classes", "leave it out"),
         "cluster_cap": _ALIKE,
-        "guarantee": _ALIKE,
+        "unseen_clusters": _ALIKE,
         "n_simulations": ("the bounds of amounts are not simulated", "leave it out"),
     },
 }
@@ -52,7 +52,7 @@ _BESIDE: Mapping[str, Mapping[str, dict[str, tuple[str, str] | None]]] = {
     "calibration_test": {
         "classes": {
             "method": ("there is one test of several classes, exact of independent rows", "leave it out"),
-            "guarantee": (
+            "unseen_clusters": (
                 "there is one test of clusters of classes",
                 "leave it out, or bound the error with `calibrant.certify`",
             ),
@@ -85,7 +85,7 @@ _BESIDE: Mapping[str, Mapping[str, dict[str, tuple[str, str] | None]]] = {
 }
 # The same of rows that were looked at with known chances.
 _OF_CLUSTERS = dict.fromkeys(
-    ("cluster_cap", "guarantee", "n_simulations"),
+    ("cluster_cap", "unseen_clusters", "n_simulations"),
     ("clusters count by the chances of their rows, and those of unseen kinds are allowed for", "leave it out"),
 )
 _WITH_CHANCES: Mapping[str, Mapping[str, tuple[str, str]]] = {

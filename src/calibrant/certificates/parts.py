@@ -38,7 +38,7 @@ def part_of(rows: Units, question: Question, least: float, in_all: Agreement | N
         return EventPart(rows, question, one_of_many=True)
     if isinstance(rows, ClusteredRows):
         judged, asked = as_judged(rows, question)
-        return ClusterPart(judged, question, least, unseen=asked.unseen, in_all=in_all)
+        return ClusterPart(judged, question, least, unseen=asked.unseen_clusters, in_all=in_all)
     return AmountPart(rows, question)
 
 
@@ -57,7 +57,7 @@ def _need_for_drawn(question: Question) -> None:
         "costs": (question.costs, estimates.format("expected_cost")),
         "target_error": (question.target_error, estimates.format("cost_curve")),
         "cluster_cap": (question.cluster_cap, clusters),
-        "guarantee": (question.unseen or None, clusters),
+        "unseen_clusters": (question.unseen_clusters or None, clusters),
     }
     for name, (asked, remedy) in refused.items():
         if asked is not None:

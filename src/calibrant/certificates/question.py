@@ -10,7 +10,6 @@ import numpy as np
 
 from calibrant.decisions.cost import cost_pair
 from calibrant.decisions.selections import target_pair
-from calibrant.distributions.cluster_jackknife import Guarantee, allows_unseen
 from calibrant.errors import ArgumentError
 from calibrant.table import parameters
 from calibrant.table.pooling import NumberArray
@@ -30,7 +29,7 @@ class Question:
     costs: Mapping[str, float] | Sequence[float] | NumberArray | None = None
     target_error: float | Sequence[float] | None = None
     cluster_cap: int | None = None
-    guarantee: Guarantee = "ordinary"
+    unseen_clusters: bool = False
     n_folds: int = 5
     n_simulations: int = 999
     random_state: int | np.random.Generator = 0
@@ -49,7 +48,7 @@ class Question:
             cost_pair(self.costs)
         if self.target_error is not None:
             target_pair(self.target_error)
-        allows_unseen(self.guarantee)
+        parameters.check_flag("unseen_clusters", self.unseen_clusters)
         parameters.check_count("n_folds", self.n_folds, 2, "five folds are customary")
         parameters.check_count("n_simulations", self.n_simulations, 1, "999 is a good choice")
         parameters.check_random_state(self.random_state)
@@ -88,11 +87,6 @@ class Question:
     def threshold(self) -> float | None:
         """Score from which predicting positive is right at these costs, if scores are probabilities."""
         return None if self.prices is None else self.prices[0] / sum(self.prices)
-
-    @property
-    def unseen(self) -> bool:
-        """Whether limits allow for clusters of a kind that none shows."""
-        return allows_unseen(self.guarantee)
 
     def need_for(self, *, clusters: bool) -> None:
         """Raise an `ArgumentError` if what is asked for has no bound of clustered rows."""

@@ -18,7 +18,7 @@ from calibrant.comparing.calibration import calibration_limits
 from calibrant.comparing.joint import Limits, Units, critical_value, left_out_limits, paired_limits
 from calibrant.comparing.losses import AUC, CALIBRATION, MEASURES, Measure, possible_changes
 from calibrant.comparing.results import ComparedModel, Comparison, MeasureDifference
-from calibrant.comparing.rows import ComparedRows, Guarantee, allows_unseen, compared_rows
+from calibrant.comparing.rows import ComparedRows, compared_rows
 from calibrant.curves import Curve, binned_curve, cumulative_residuals
 from calibrant.curves.reliability import cluster_bins
 from calibrant.decisions import NetBenefit, net_benefit
@@ -62,7 +62,7 @@ def compare(
     outcome: Any = None,
     costs: Mapping[str, float] | Sequence[float] | npt.NDArray[Any] | None = None,
     cluster: Clusters | str | Sequence[str] | None = None,
-    guarantee: Guarantee = "ordinary",
+    unseen_clusters: bool = False,
     confidence_level: float = 0.95,
     count: npt.ArrayLike | str | None = None,
     pos_label: Any = None,
@@ -88,9 +88,9 @@ def compare(
         ``{"false_positive": a, "false_negative": b}``; asks for expected cost and net benefit.
     cluster : sequence of length n, optional
         Cluster of each row, or names of columns. Rows of one may then depend on each other; all rows count alike.
-    guarantee : {"ordinary", "unseen rows", "unseen clusters"}
-        Whether intervals also allow for rows of a kind that none of these shows, or with clusters for such clusters,
-        and are wide for it. Ordinary ones do so only where few rows carry a difference, see ``few_rows``.
+    unseen_clusters : bool
+        Whether intervals also allow for clusters of a kind that none of these shows, and are wide for it. Without
+        `cluster` each row is one of its own; where few carry a difference, they do so anyway, see ``few_rows``.
     confidence_level : float
         Probability with which all intervals hold together, in (0, 1).
     count : array-like of shape (n,) or str, optional
@@ -132,10 +132,9 @@ def compare(
     ('new', {'old': 2, 'new': 1})
     """
     given = dict(locals())
-    question = Question(confidence_level=confidence_level, costs=costs)
-    unseen = allows_unseen(guarantee, clustered=cluster is not None)
+    question = Question(confidence_level=confidence_level, costs=costs, unseen_clusters=unseen_clusters)
     roles: dict[str, Any] = {"cluster": cluster, "count": count, "pos_label": pos_label, "missing": missing}
-    rows = compared_rows(data, prediction, outcome, costs=costs, unseen=unseen, **roles)
+    rows = compared_rows(data, prediction, outcome, costs=costs, unseen=unseen_clusters, **roles)
     pooled, own = np.concatenate(list(rows.scores.values())), question.threshold
     pooled = pooled[score_order(pooled)]
     thresholds = spread_thresholds(pooled, np.ones(len(pooled)), _THRESHOLDS, *(() if own is None else (own,)))
@@ -167,7 +166,7 @@ def compare(
             INDEPENDENT_ROWS if n_clusters is None else _INDEPENDENT_CLUSTERS,
             _FIXED_MODELS,
             _LIKE_SCORES,
-            *(() if unseen else (_LIKE_ROWS,)),
+            *(() if unseen_clusters else (_LIKE_ROWS,)),
         ),
         references=("gao2017", "delong1988", "gaffke2005", "hothorn2008") + (("vickers2006",) if rows.costs else ()),
         name=name,

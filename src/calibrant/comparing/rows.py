@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +21,12 @@ from calibrant.sources.rows import ArrayRows, TableRows
 from calibrant.sources.schema import MODELS
 from calibrant.table.clusters import cluster_numbers
 from calibrant.table.missing import LeftOut
-from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, number_values, score_order
 from calibrant.table.progress import subtask
 from calibrant.table.row_errors import describe_one_outcome
 from calibrant.table.rules import repeated
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.validation import clean_rows
-
-# What limits allow for: only rows, or clusters, like these, or also some of a kind that none of them shows.
-Guarantee = Literal["ordinary", "unseen rows", "unseen clusters"]
 
 _MOST_MODELS = 10  # with more the intervals of all pairs would take minutes, and leave little undecided
 _SAME_ORDER = 50  # rows from which on no two models of their own put all in one order by chance
@@ -83,12 +79,6 @@ class ComparedRows:
     def digest(self) -> int:
         """A number made of the rows, see `ScoreTable.digest`."""
         return sum(table.digest for table in self.tables.values()) % (1 << 64)
-
-
-def allows_unseen(guarantee: str, *, clustered: bool) -> bool:
-    """Whether limits allow for rows, or clusters, of a kind that none shows; an `ArgumentError` for unknown names."""
-    own = "unseen clusters" if clustered else "unseen rows"
-    return check_choice("guarantee", guarantee, ("ordinary", own)) == own
 
 
 def compared_rows(

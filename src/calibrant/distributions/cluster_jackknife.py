@@ -6,25 +6,16 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from calibrant.distributions.bisection import bisect_all
 from calibrant.distributions.bounded_mean import Draws
-from calibrant.table.parameters import check_choice
 from calibrant.table.pooling import FloatArray, score_order
-
-# What limits with clusters allow for: only clusters like these, or also some of a kind that none of them shows.
-Guarantee = Literal["ordinary", "unseen clusters"]
 
 LEAST_CLUSTERS, LEAST_EFFECTIVE = 3, 2.0
 _ROUNDING = 1e-12
-
-
-def allows_unseen(guarantee: str) -> bool:
-    """Whether limits have to allow for clusters of a kind that none shows; an `ArgumentError` for unknown names."""
-    return check_choice("guarantee", guarantee, ("ordinary", "unseen clusters")) == "unseen clusters"
 
 
 class Link(NamedTuple):

@@ -14,17 +14,15 @@ from calibrant.distributions.bounded_mean import Draws, bounded_mean_limits, lim
 from calibrant.distributions.cluster_jackknife import (
     LOG,
     PLAIN,
-    Guarantee,
     Jackknife,
     Link,
     Parts,
-    allows_unseen,
     cluster_draws,
 )
 from calibrant.errors import DataError
 from calibrant.fits.score_map import shortened
 from calibrant.table.clusters import ClusteredRows, Clusters, cluster_rows
-from calibrant.table.parameters import check_between
+from calibrant.table.parameters import check_between, check_flag
 from calibrant.table.pooling import BoolArray, FloatArray
 from calibrant.table.results import Estimate
 from calibrant.table.rules import IF_COUNTS
@@ -56,11 +54,11 @@ class SampledRows:
     table: ScoreTable
     clusters: ClusteredRows | None
     confidence_level: float
-    guarantee: Guarantee = "ordinary"
+    unseen_clusters: bool = False
 
     def __post_init__(self) -> None:
         check_between("confidence_level", self.confidence_level, 0.0, 1.0)
-        allows_unseen(self.guarantee)
+        check_flag("unseen_clusters", self.unseen_clusters)
 
     @property
     def method(self) -> str:
@@ -72,7 +70,7 @@ class SampledRows:
     @cached_property
     def jackknife(self) -> Jackknife | None:
         """What leaves out one cluster at a time; None without clusters, and for limits that allow for unseen ones."""
-        if self.clusters is None or allows_unseen(self.guarantee):
+        if self.clusters is None or self.unseen_clusters:
             return None
         return Jackknife(self.clusters.size)
 
@@ -292,7 +290,7 @@ def sampled_rows(
     y_proba: Scores,
     confidence_level: float,
     clusters: Clusters | None,
-    guarantee: Guarantee,
+    unseen_clusters: bool,
     sample_weight: Weights,
     count: Weights,
     pos_label: Any,
@@ -300,11 +298,11 @@ def sampled_rows(
     """Pool the rows, by cluster if there are clusters."""
     if clusters is None:
         table = as_table(y_true, y_proba, sample_weight=sample_weight, count=count, pos_label=pos_label)
-        return SampledRows(table, None, confidence_level, guarantee)
+        return SampledRows(table, None, confidence_level, unseen_clusters)
     if sample_weight is not None:
         raise DataError("clusters of rows, or of a `count` of equal ones", "weights that count no rows", IF_COUNTS)
     rows = cluster_rows(y_true, y_proba, clusters, count=count, pos_label=pos_label)
-    return SampledRows(rows.table, rows, confidence_level, guarantee)
+    return SampledRows(rows.table, rows, confidence_level, unseen_clusters)
 
 
 def _part(terms: Terms, sign: float) -> Terms:
@@ -367,7 +365,7 @@ def calibration_in_the_large(
     *,
     confidence_level: float = 0.95,
     cluster: Clusters | None = None,
-    guarantee: Guarantee = "ordinary",
+    unseen_clusters: bool = False,
     sample_weight: Weights = None,
     count: Weights = None,
     pos_label: Any = None,
@@ -382,7 +380,7 @@ def calibration_in_the_large(
         Confidence of the interval, in (0, 1).
     cluster : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
-    guarantee : {"ordinary", "unseen clusters"}
+    unseen_clusters : bool
         With clusters: whether limits also allow for clusters of a kind that none of these shows.
 
     Returns
@@ -405,9 +403,9 @@ def calibration_in_the_large(
 
     With clusters, each is left out in turn (jackknife), and the limits are those of Student's distribution with one
     degree of freedom less than there are effective clusters, ``(sum m)**2 / sum m**2`` of their sizes m, for clusters
-    of these sizes. They do not allow for a kind of cluster that none of these shows. With ``guarantee="unseen
-    clusters"`` the limits are those of Gaffke with clusters as the draws, of equal size and so many that an event that
-    takes hold of whole clusters could hide in them as well as in these, which makes them wide.
+    of these sizes. They do not allow for a kind of cluster that none of these shows. With `unseen_clusters`
+    the limits are those of Gaffke with clusters as the draws, of equal size and so many that an event that takes hold
+    of whole clusters could hide in them as well as in these, which makes them wide.
 
     References
     ----------
@@ -421,7 +419,7 @@ def calibration_in_the_large(
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
     (-0.1, -0.163, -0.025)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label)
+    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, unseen_clusters, sample_weight, count, pos_label)
     return difference_of(rows)
 
 
@@ -431,7 +429,7 @@ def observed_expected_ratio(
     *,
     confidence_level: float = 0.95,
     cluster: Clusters | None = None,
-    guarantee: Guarantee = "ordinary",
+    unseen_clusters: bool = False,
     sample_weight: Weights = None,
     count: Weights = None,
     pos_label: Any = None,
@@ -440,7 +438,7 @@ def observed_expected_ratio(
 
     Parameters
     ----------
-    y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label
+    y_true, y_proba, confidence_level, cluster, unseen_clusters, sample_weight, count, pos_label
         As in `calibration_in_the_large`.
 
     Returns
@@ -466,7 +464,7 @@ def observed_expected_ratio(
     >>> round(found.value, 3), round(found.lower, 3), round(found.upper, 3)
     (1.5, 0.31, 4.371)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label)
+    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, unseen_clusters, sample_weight, count, pos_label)
     return ratio_of(rows)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from calibrant.distributions.bounded_mean import Draws
-from calibrant.distributions.cluster_jackknife import LOG_ODDS, Guarantee
+from calibrant.distributions.cluster_jackknife import LOG_ODDS
 from calibrant.metrics.estimates import SampledRows, Terms, TermSample, sampled_rows
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, key_order
@@ -109,7 +109,7 @@ def roc_auc_interval(
     *,
     confidence_level: float = 0.95,
     cluster: Clusters | None = None,
-    guarantee: Guarantee = "ordinary",
+    unseen_clusters: bool = False,
     sample_weight: Weights = None,
     count: Weights = None,
     pos_label: Any = None,
@@ -124,7 +124,7 @@ def roc_auc_interval(
         Confidence of the interval, in (0, 1).
     cluster : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
-    guarantee : {"ordinary", "unseen clusters"}
+    unseen_clusters : bool
         With clusters: whether limits also allow for clusters of a kind that none of these shows.
 
     Returns
@@ -146,9 +146,9 @@ def roc_auc_interval(
     miss, in the worst worlds that a search found too, is told in docs/reference/validation.md.
 
     With clusters, each is left out in turn (jackknife, on the log-odds of the area), and the degrees of freedom are
-    those of the clusters that hold the rarer class, see `calibration_in_the_large`. With ``guarantee="unseen
-    clusters"`` the standard error is that of the sums of clusters [3]_, and the interval is Gaffke's with clusters in
-    place of rows. Clusters that were not seen have scores like these and any labels, so with few clusters it is wide.
+    those of the clusters that hold the rarer class, see `calibration_in_the_large`. With `unseen_clusters` the
+    standard error is that of the sums of clusters [3]_, and the interval is Gaffke's with clusters in place of rows.
+    Clusters that were not seen have scores like these and any labels, so with few clusters it is wide.
 
     References
     ----------
@@ -164,7 +164,7 @@ def roc_auc_interval(
     >>> round(result.value, 4), round(result.standard_error, 4)
     (0.8889, 0.1571)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label)
+    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, unseen_clusters, sample_weight, count, pos_label)
     return area_of(rows)
 
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from calibrant.distributions.cluster_jackknife import Guarantee
 from calibrant.errors import DataError
 from calibrant.fits.log_odds import LogisticFit, LogisticProfile, alike, logistic, logistic_fit
 from calibrant.metrics.estimates import SampledRows, Terms, cluster_sums, sampled_rows
@@ -86,7 +85,7 @@ def calibration_slope(
     clip: float | None = None,
     confidence_level: float = 0.95,
     cluster: Clusters | None = None,
-    guarantee: Guarantee = "ordinary",
+    unseen_clusters: bool = False,
     sample_weight: Weights = None,
     count: Weights = None,
     pos_label: Any = None,
@@ -104,7 +103,7 @@ def calibration_slope(
         Confidence of each interval by itself, in (0, 1).
     cluster : sequence of length n, optional
         The cluster of each row. Rows of one cluster may then depend on each other.
-    guarantee : {"ordinary", "unseen clusters"}
+    unseen_clusters : bool
         With clusters: whether limits also allow for clusters of a kind that none of these shows.
 
     Returns
@@ -130,8 +129,8 @@ def calibration_slope(
     intercept asks for no slope of 1; for independent rows it holds 0 if and only if that of
     `calibration_in_the_large` does.
 
-    With clusters, each is left out in turn, by one step of Newton. With ``guarantee="unseen clusters"`` the draws are
-    clusters; that is approximate, and if a score separates the classes there is no interval for b
+    With clusters, each is left out in turn, by one step of Newton. With `unseen_clusters` the draws are clusters;
+    that is approximate, and if a score separates the classes there is no interval for b
     (docs/theory/12-cluster-intervals.md).
 
     References
@@ -147,7 +146,7 @@ def calibration_slope(
     >>> round(result.intercept, 4), round(result.slope, 4)
     (-0.5493, 0.25)
     """
-    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, guarantee, sample_weight, count, pos_label)
+    rows = sampled_rows(y_true, y_proba, confidence_level, cluster, unseen_clusters, sample_weight, count, pos_label)
     return slope_of(rows, clip)
 
 

@@ -41,6 +41,12 @@ def check_choice(name: str, value: Any, choices: tuple[str, ...], remedy: str = 
     return str(value)
 
 
+def check_flag(name: str, value: Any) -> None:
+    """Raise an `ArgumentError` if `value` is neither True nor False."""
+    if not isinstance(value, bool):
+        raise ArgumentError(f"`{name}` to be True or False", repr(value), f"leave `{name}` out, or pass True")
+
+
 def check_method(value: Any, *, of: str = "", instead: str = "fix it before you look") -> str:
     """Return the name of a bound of `calibrant.certificates.certify`, else raise an `ArgumentError`.
 

@@ -147,7 +147,7 @@ def test_no_map_is_assessed_on_clusters_that_it_was_fitted_on():
 
 @pytest.mark.slow
 def test_limits_that_allow_for_unseen_clusters_on_demand(rows, audit):
-    found = cal.audit(*rows, cluster=HOSPITALS, costs=(1, 9), guarantee="unseen clusters")
+    found = cal.audit(*rows, cluster=HOSPITALS, costs=(1, 9), unseen_clusters=True)
     assert found.performance == audit.performance_unseen
     assert found.performance_unseen is None
     assert found.certificate.bound > audit.certificate.bound + 0.1
@@ -208,13 +208,11 @@ def test_what_would_decide_is_said_in_clusters(rows):
     assert area.upper - area.lower < 0.1  # -1 to 1 before
 
 
-def test_functions_take_the_guarantee_too(rows):
-    ordinary, wide = (
-        observed_expected_ratio(*rows, cluster=HOSPITALS, guarantee=one) for one in ("ordinary", "unseen clusters")
-    )
+def test_functions_allow_for_unseen_clusters_too(rows):
+    ordinary, wide = (observed_expected_ratio(*rows, cluster=HOSPITALS, unseen_clusters=one) for one in (False, True))
     assert wide.upper / wide.lower > 2 * ordinary.upper / ordinary.lower
-    with pytest.raises(cal.CalibrantError, match="guarantee to be one of 'ordinary', 'unseen clusters'"):
-        observed_expected_ratio(*rows, cluster=HOSPITALS, guarantee="any dependence")
+    with pytest.raises(cal.CalibrantError, match="unseen_clusters to be True or False, found 'any'"):
+        observed_expected_ratio(*rows, cluster=HOSPITALS, unseen_clusters="any")
 
 
 @pytest.mark.slow
@@ -246,7 +244,7 @@ def test_gains_of_recalibration_are_left_out_one_cluster_at_a_time(rows):
 
 def test_what_allows_for_unseen_clusters_says_so_of_two_of_them(rows):
     """It said that there was no interval, beside one, and began a line about chance that had no words."""
-    found = cal.audit(*rows, cluster=np.arange(len(HOSPITALS)) % 2, guarantee="unseen clusters")
+    found = cal.audit(*rows, cluster=np.arange(len(HOSPITALS)) % 2, unseen_clusters=True)
     assert math.isfinite(found.performance.brier.lower)
     assert [warning.message.split(":")[0] for warning in found.warnings] == ["Only 2 effective clusters"]
     assert re.search(r"By chance +too few clusters to judge", str(found))

@@ -54,7 +54,7 @@ def test_hard_cases_left_out_one_cluster_at_a_time(name):
 def test_hard_cases(name, clustered):
     y, s = (np.asarray(column, dtype=float) for column in HARD[name])
     rows = cluster_rows(y, s, np.arange(len(y)) // 2) if clustered else ScoreTable.from_scores(y, s)
-    found = performance_of(rows, confidence_level=0.95, threshold=0.1, guarantee="unseen clusters")
+    found = performance_of(rows, confidence_level=0.95, threshold=0.1, unseen_clusters=True)
     for field in fields(Performance):
         one = getattr(found, field.name)
         assert one.method == ("unseen clusters" if clustered else "asymptotic")

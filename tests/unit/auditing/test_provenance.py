@@ -278,7 +278,7 @@ def test_passwords_are_not_recorded(address):
     given |= {"direction": "either"}
     told = provenance_of(
         cal.audit,
-        given | {"cluster_cap": 1, "guarantee": "ordinary", "n_folds": 5, "missing": "raise"},
+        given | {"cluster_cap": 1, "unseen_clusters": False, "n_folds": 5, "missing": "raise"},
         rows=1.0,
         digest=1,
     )

@@ -86,7 +86,7 @@ VALUES = {
     "prediction": "p", "outcome": "y", "classes": [0, 1, 2],
     "notion": "sum", "weight": np.ones(N), "exposure": np.ones(N), "limits": (0, 1),
     "cluster_limit": 5.0, "relative_to": "rows", "pos_label": 1, "direction": "too low", "method": "asymptotic",
-    "by": {"s": np.arange(N) % 2}, "cluster_cap": 2, "guarantee": "unseen clusters", "n_simulations": 99,
+    "by": {"s": np.arange(N) % 2}, "cluster_cap": 2, "unseen_clusters": True, "n_simulations": 99,
     "cluster": np.arange(N) // 10, "distribution": "poisson", "chance": np.ones(N),
     "smallest_chance": 0.5, "grade": "g", "target_error": 0.1, "costs": (1, 2), "n_folds": 3,
 }  # fmt: skip

@@ -45,7 +45,7 @@ def test_certify_gives_what_audit_does(rows):
         assert (named.claim, named.bound, named.lower_bound) == (of_audit.claim, of_audit.bound, of_audit.lower_bound)
     by_segment = certify(rows, outcome="y", prediction="p", chance="c", by="s")
     assert by_segment.bound == cal.audit(rows, outcome="y", prediction="p", chance="c", by="s").segments.bound
-    for name, value in {"cluster_cap": 2, "guarantee": "unseen clusters", "n_simulations": 99}.items():
+    for name, value in {"cluster_cap": 2, "unseen_clusters": True, "n_simulations": 99}.items():
         with pytest.raises(ArgumentError, match=f"no {name} with kind 'event', as clusters count by the chances"):
             certify(rows.y, rows.p, chance=rows.c, cluster=rows.g, **{name: value})
 

@@ -241,7 +241,7 @@ def test_many_rows_are_drawn(monkeypatch):
     assert "SKCE takes 10" in str(result)
 
 
-@pytest.mark.parametrize("more", [{"method": "asymptotic"}, {"pos_label": 1}, {"guarantee": "unseen clusters"}])
+@pytest.mark.parametrize("more", [{"method": "asymptotic"}, {"pos_label": 1}, {"unseen_clusters": True}])
 def test_what_is_not_taken_is_refused(more):
     with pytest.raises(ArgumentError, match="classes"):
         cal.calibration_test([0, 1, 2], [[0.2, 0.3, 0.5]] * 3, **more)
@@ -306,7 +306,7 @@ def test_two_classes_of_clusters_are_events_and_amounts_of_clusters_are_tested()
         ({"cluster": np.arange(600) % 4}, "clusters worth at least 5 of equal size"),
         ({"cluster": np.arange(600) % 4, "kind": "amount"}, "worth 4; take more clusters, or bound the error"),
         ({"cluster": np.arange(600), "kind": "amount", "distribution": "poisson"}, "leave distribution out"),
-        ({"cluster": np.arange(600), "guarantee": "unseen clusters"}, "no guarantee with kind 'classes'"),
+        ({"cluster": np.arange(600), "unseen_clusters": True}, "no unseen_clusters with kind 'classes'"),
         ({"cluster": np.arange(600), "method": "asymptotic"}, "no method with kind 'classes'"),
     ],
 )

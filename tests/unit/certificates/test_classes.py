@@ -196,7 +196,7 @@ def test_each_class_of_clusters_is_bounded_as_by_itself(tolerance):
     alone = [
         certify(code == k, proba[:, k], cluster=cluster, tolerance=tolerance, **ways)
         for k in range(3)
-        for ways in [{} if tolerance is None else {"guarantee": "unseen clusters"}]
+        for ways in [{} if tolerance is None else {"unseen_clusters": True}]
     ]
     assert worst.bound == pytest.approx(max(each.bound for each in alone), rel=0.02)
     assert worst.estimate == pytest.approx(max(each.estimate for each in alone), rel=1e-9)

@@ -125,8 +125,7 @@ def test_areas_of_one_order_are_equal(rows, clusters):
     assert area.equal
     assert "equal: AUC." in " ".join(str(found).split())
     assert not any(one.equal for one in found.differences if one != area)
-    unseen = "unseen rows" if clusters is None else "unseen clusters"
-    wide = cal.compare(y, {"old": scores["new"], "map": scores["new"] ** 2}, cluster=clusters, guarantee=unseen)
+    wide = cal.compare(y, {"old": scores["new"], "map": scores["new"] ** 2}, cluster=clusters, unseen_clusters=True)
     assert wide.difference("roc_auc").lower < 0.0
     swapped = scores["new"] ** 2
     swapped[:2] = swapped[1::-1]
@@ -267,13 +266,11 @@ def test_clusters_widen_what_they_make_uncertain(rows):
         ({"costs": (1,)}, ArgumentError, "costs as a pair"),
         ({"cluster": [1, 2]}, DataError, "at least 3 clusters, worth at least 2 of equal size, found 2 clusters"),
         (
-            {"cluster": [1, 2], "guarantee": "unseen clusters"},
+            {"cluster": [1, 2], "unseen_clusters": True},
             DataError,
             "at least 3 clusters, worth at least 5 of equal size, found 2 clusters",
         ),
-        ({"guarantee": "any"}, ArgumentError, "guarantee"),
-        ({"guarantee": "unseen clusters"}, ArgumentError, "one of 'ordinary', 'unseen rows'"),
-        ({"guarantee": "unseen rows", "cluster": [1, 2]}, ArgumentError, "one of 'ordinary', 'unseen clusters'"),
+        ({"unseen_clusters": "any"}, ArgumentError, "unseen_clusters to be True or False, found 'any'"),
         ({"cluster": [1]}, DataError, "as many clusters as rows"),
         ({"outcome": "y"}, ArgumentError, "a table beside the names"),
     ],
@@ -357,7 +354,7 @@ class TestCurves:
         alone = cal.audit(y, p, cluster=hospital)
         np.testing.assert_array_equal(one.reliability.lower, alone.reliability.lower)
         assert np.isfinite(one.decision_curve.lower).any()
-        unseen = cal.compare(y, {"one": p, "two": p**2}, cluster=hospital, guarantee="unseen clusters")
+        unseen = cal.compare(y, {"one": p, "two": p**2}, cluster=hospital, unseen_clusters=True)
         assert np.isnan(unseen.models["one"].reliability.lower).all()
         assert np.isnan(unseen.models["one"].decision_curve.lower).all()
 

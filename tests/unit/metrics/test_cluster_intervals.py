@@ -157,7 +157,7 @@ def test_the_error_of_the_area_adds_up_both_classes_of_a_cluster():
     terms[y == 1] = (above.mean(axis=1) - area) / above.shape[0]
     terms[y == 0] = (above.mean(axis=0) - area) / above.shape[1]
     of_cluster = np.bincount(cluster, terms)
-    found = roc_auc_interval(y, s, cluster=cluster, guarantee="unseen clusters")
+    found = roc_auc_interval(y, s, cluster=cluster, unseen_clusters=True)
     assert found.standard_error == pytest.approx(math.sqrt(60 / 59 * (of_cluster**2).sum()), rel=1e-9)
 
 

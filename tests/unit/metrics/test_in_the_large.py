@@ -69,7 +69,7 @@ def test_clusters_of_one_row_widen_by_student_alone():
     y = rng.random(400) < s
     for function in (calibration_in_the_large, observed_expected_ratio):
         alone, usual = function(y, s), function(y, s, cluster=np.arange(400))
-        grouped = function(y, s, cluster=np.arange(400), guarantee="unseen clusters")
+        grouped = function(y, s, cluster=np.arange(400), unseen_clusters=True)
         assert (alone.method, usual.method, grouped.method) == ("asymptotic", "cluster jackknife", "unseen clusters")
         assert grouped.value == usual.value == alone.value
         assert 1.0 < (grouped.upper - grouped.lower) / (alone.upper - alone.lower) < 1.01
@@ -92,7 +92,7 @@ def test_what_sets_no_limit():
     weights = observed_expected_ratio([0, 1, 0], [0.2, 0.4, 0.5], sample_weight=[0.5, 1.5, 1.0])
     assert weights.method == "none"
     assert math.isnan(weights.lower)
-    one = calibration_in_the_large([0, 1, 1], [0.3, 0.4, 0.6], cluster=["a", "a", "a"], guarantee="unseen clusters")
+    one = calibration_in_the_large([0, 1, 1], [0.3, 0.4, 0.6], cluster=["a", "a", "a"], unseen_clusters=True)
     assert (one.lower, one.upper) == (-0.6, 0.7)
 
 
@@ -115,6 +115,6 @@ def test_clusters_without_any_event_say_little():
     clusters = np.repeat(np.arange(20), 50)
     rows = np.zeros(1000), np.full(1000, 0.02)
     assert calibration_in_the_large(*rows, cluster=clusters).note == "no interval: no cluster changes it"
-    found = calibration_in_the_large(*rows, cluster=clusters, guarantee="unseen clusters")
+    found = calibration_in_the_large(*rows, cluster=clusters, unseen_clusters=True)
     alone = calibration_in_the_large(np.zeros(20), np.full(20, 0.02))
     assert found.upper >= alone.upper > 0.1

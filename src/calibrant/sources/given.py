@@ -541,8 +541,8 @@ def made_by(
         every = tuple(dict.fromkeys((*schema.by, *schema.cluster)))
         rows = read_outcomes(given.source, replace(schema, cluster=(), by=every), (None, None), "rows")
     elif prediction is None:
-        found = f"a {type(data).__name__} and no predictions"
-        raise ArgumentError(f"rows, of which kind {kind.name!r} makes others", found, "pass outcomes and predictions")
+        actual = f"a {type(data).__name__} and no predictions"
+        raise ArgumentError(f"rows, of which kind {kind.name!r} makes others", actual, "pass outcomes and predictions")
     else:
         arrays = {name: rules.column_values(one, name) for name, one in given.columns["by"].items()}
         columns = {"outcome": data, "prediction": prediction, "cluster": cluster, "by": arrays}
@@ -583,8 +583,8 @@ def _complete(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     """Return a column if it has a value in every row; else raise a `DataError`."""
     if (gaps := missing_values(values)).any():
         first = int(np.argmax(gaps))
-        found = and_more(str(values[first]), f"row {first}", int(gaps.sum()))
-        raise DataError(f"a value of {name} in every row", found, MISSING)
+        actual = and_more(str(values[first]), f"row {first}", int(gaps.sum()))
+        raise DataError(f"a value of {name} in every row", actual, MISSING)
     return values
 
 

@@ -31,7 +31,6 @@ PUBLIC = runpy.run_path(str(ROOT / "docs" / "public_names.py"))
 # Public names without an example on their page, and why.
 NO_EXAMPLE = {
     "Model": "what a ComparisonDisplay is made of; its example makes them",
-    "render_selective": "Selection.to_html and `calibrant selective --report`; its result is a page",
     "figure_svg": "its result is a page long",
     "render": "Audit.to_html and `calibrant audit --report`; its result is a page",
     "check_report": "checks a name for `calibrant audit --report`",

@@ -64,17 +64,14 @@ def meant(unknown: str, known: Collection[str], value: Any = None) -> list[str]:
     return [*alike[:1], *both] or (difflib.get_close_matches(unknown, known, 1, cutoff=0.8) if misspelt else [])
 
 
-def check_package(package: str, *later: str) -> None:
+def check_package(package: str) -> None:
     """Check the keywords of all public names of a package; the last line of its `__init__`.
 
-    Public is what it imports for its users, or will import later, or what it names in `__all__`.
+    Public is what it imports for its users, or what it names in `__all__`.
     """
     names = vars(sys.modules[package])
-    imported = [name for name, thing in names.items() if _is_ours(thing)]
-    public = names.setdefault("__all__", sorted([*imported, *later]))
-    for name in public:
-        if name in names:
-            names[name] = checked(names[name])
+    for name in names.setdefault("__all__", sorted(name for name, thing in names.items() if _is_ours(thing))):
+        names[name] = checked(names[name])
 
 
 def _is_ours(thing: Any) -> bool:

@@ -7,7 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import ArgumentError
-from calibrant.report import render_monitor
+from calibrant.report.monitor import render_monitor
 from support.html_page import NASTY, Page
 from support.next_steps import run_python
 
@@ -147,7 +147,7 @@ def test_earlier_alarms_of_mode_rate_stay_on_the_page():
 
 
 def test_words_of_the_user_are_only_words(alarmed):
-    text = render_monitor(alarmed, title=NASTY, note=NASTY, author=NASTY, command=NASTY, next_command=NASTY)
+    text = render_monitor(alarmed, "html", title=NASTY, note=NASTY, author=NASTY, command=NASTY, next_command=NASTY)
     page = Page(text)
     assert page.count("script") == 1
     assert ("h1", NASTY) in page.headings
@@ -158,7 +158,7 @@ def test_words_of_the_user_are_only_words(alarmed):
 
 def test_file_is_the_page(alarmed, tmp_path):
     page = alarmed.to_html(tmp_path / "monitor.html")
-    assert (tmp_path / "monitor.html").read_text(encoding="utf-8") == page == render_monitor(alarmed)
+    assert (tmp_path / "monitor.html").read_text(encoding="utf-8") == page == alarmed.to_html()
     assert [path.name for path in tmp_path.iterdir()] == ["monitor.html"]
     assert "2026-09-21T14:13:20Z" in page
     with pytest.raises(ArgumentError, match=r"ends in \.html or \.pdf"):

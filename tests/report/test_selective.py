@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import calibrant as cal
-from calibrant.report import render_selective
+from calibrant.report.selective import render_selective
 from support.html_page import NASTY, Page
 
 
@@ -90,6 +90,6 @@ def test_warnings_are_on_the_page():
 def test_names_from_outside_are_safe():
     correct, score = judge()
     result = cal.selective(correct, score, by={NASTY: np.arange(2_000) % 2})
-    text = render_selective(result, title=NASTY, note=NASTY, author=NASTY, command=NASTY)
+    text = render_selective(result, "html", title=NASTY, note=NASTY, author=NASTY, command=NASTY)
     assert "<script>alert" not in text
     assert NASTY in Page(text).text

@@ -83,12 +83,12 @@ def test_reports_name_them_so(form):
     rng = np.random.default_rng(0)
     p = rng.uniform(size=300)
     y, group = (rng.uniform(size=300) < p).astype(int), rng.choice([EVIL, "other"], 300)
-    audit = cal.audit(y, p, by={EVIL: group}, name=EVIL, title=EVIL, note=EVIL, author=EVIL)
+    audit = cal.audit(y, p, by={EVIL: group}, name=EVIL)
     command = f"calibrant selective --by '{EVIL}'"
     for found in (
-        getattr(audit, form)(),
+        getattr(audit, form)(title=EVIL, note=EVIL, author=EVIL),
         render_selective(cal.selective(y, p, by={EVIL: group}), form.removeprefix("to_"), title=EVIL, command=command),
-        getattr(cal.compare(y, {EVIL: p, "other": p / 2}, name=EVIL, title=EVIL), form)(),
+        getattr(cal.compare(y, {EVIL: p, "other": p / 2}, name=EVIL), form)(title=EVIL),
     ):
         assert not set(found) & (set(EVIL) - set("a[2J\nb"))
 

@@ -50,9 +50,6 @@ def audit(
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str | None = None,
-    title: str | None = None,
-    note: str | None = None,
-    author: str | None = None,
 ) -> Any:
     """Assess whether predictions can be taken at their word, what it costs if not, and what to do.
 
@@ -93,8 +90,8 @@ def audit(
         Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
     n_folds, random_state : int, and int or numpy.random.Generator
         Folds for assessing recalibration, at least 2; seed of these, of the lower bound's splits and of simulations.
-    name, title, note, author : str, optional
-        What is audited, heading of the report, a remark in it, who is responsible. They change no number.
+    name : str, optional
+        What is audited, for headings.
 
     Returns
     -------

@@ -40,7 +40,6 @@ _OPTIONS = {"confidence_level": "confidence"}
 _OF_FIT = {"weight": "sample_weight", "cluster": "groups"}
 _ARRAYS = {"event": ("p", "y"), "classes": ("P", "y"), "amount": ("f", "z")}  # what stands for rows of a kind
 _HELD = "columns in memory, of the rows that lack no value"
-_NO_CHANGE = ("name", "title", "note", "author")  # what is said about an audit
 
 
 class NextStep(NamedTuple):
@@ -255,7 +254,7 @@ def _with_other_label(asked: Asked) -> NextStep:
     if other is None:
         return NextStep()
     parameters = inspect.signature(asked.function).parameters
-    given = {**asked.given, **{name: parameters[name].default for name in _NO_CHANGE}, "pos_label": other}
+    given = {**asked.given, "name": None, "pos_label": other}
     names = {"data": _source_texts(asked.source)[1]} if asked.named else {"data": "y", "prediction": "p"}
     python = f"cal.audit({', '.join(arguments(asked.function, given, names))})"
     if not asked.read:

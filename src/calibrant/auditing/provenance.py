@@ -23,10 +23,10 @@ from calibrant.table.results import Result, plain
 from calibrant.table.score_table import ScoreTable
 from calibrant.version import __version__
 
-# Parameters that hold rows, and those that say something about an audit without changing it.
+# Parameters that hold rows, and all that are no settings.
 _ROWS = ("data", "outcome", "prediction", "exposure", "weight", "count", "chance", "cluster")
 _NAMED = ("outcome", "prediction", "weight", "cluster")  # of which settings have the names of columns
-_NO_SETTINGS = {*_ROWS, "classes", "name", "title", "note", "author", "random_state"}
+_NO_SETTINGS = {*_ROWS, "classes", "name", "random_state"}
 _MOST_NAMED = 20  # names in a list that are written out
 _MOST_HASHED = 4 << 30  # bytes; a few seconds
 _SIGNIFICANT, _DECIMALS = 9, 12  # digits of a fingerprint
@@ -61,8 +61,6 @@ class Provenance(Result):
     digest : str
         64-bit digest of labels, scores and weights (and of which rows belong together), as 16 hexadecimal digits. It is
         the same for the same rows in any order and from any source, as long as every distinct score is kept.
-    title, note, author : str or None
-        As given.
     assumptions, limitations : tuple of str
         What the statements assume, and what they do not show, in sentences.
     fingerprint : str
@@ -74,7 +72,7 @@ class Provenance(Result):
     -----
     The fingerprint is the beginning of the SHA-256 of every number of the audit with its name, rounded to 9 significant
     digits and to 12 decimals. Words, names and dates are no part of it. So the same version gives the same fingerprint
-    for the same rows and settings, whatever the source, the title or the day.
+    for the same rows and settings, whatever the source or the day.
 
     Another processor or version of NumPy may move the last of a number's 16 digits. Rounding hides that, unless a
     number happens to lie where it is rounded up on one side and down on the other. Equal fingerprints say that the
@@ -91,9 +89,6 @@ class Provenance(Result):
     sha256: str | None
     rows: float
     digest: str
-    title: str | None
-    note: str | None
-    author: str | None
     assumptions: tuple[str, ...] = ()
     limitations: tuple[str, ...] = ()
     fingerprint: str = ""
@@ -123,9 +118,6 @@ def provenance_of(
         sha256=sha256,
         rows=rows,
         digest=f"{digest:016x}",
-        title=given["title"],
-        note=given["note"],
-        author=given["author"],
     )
 
 

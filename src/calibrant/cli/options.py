@@ -236,10 +236,8 @@ def write_report_of(context: typer.Context, render: Callable[..., str]) -> None:
 
 
 def said_of(context: typer.Context) -> dict[str, Any]:
-    """Return what is said in a report of a result that has no provenance of its own, and the command."""
-    from calibrant.auditing.provenance import command_text
-
-    return {name: context.params[name] for name in ("title", "note", "author")} | {"command": command_text(context.obj)}
+    """Return what heads a report."""
+    return {name: context.params[name] for name in ("title", "note", "author")}
 
 
 def with_report(function: Callable[..., _Result], columns: str, context: typer.Context, **further: Any) -> _Result:
@@ -267,5 +265,5 @@ def with_report(function: Callable[..., _Result], columns: str, context: typer.C
         result = replace(result, provenance=of_command(result.provenance, context.obj)).with_about(about)
         if asked:
             report_progress("Report")
-        write_report_of(context, lambda form: getattr(result, f"to_{form}")())
+        write_report_of(context, lambda form: getattr(result, f"to_{form}")(**said_of(context)))
     return result

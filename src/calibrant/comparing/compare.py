@@ -68,9 +68,6 @@ def compare(
     pos_label: Any = None,
     missing: Literal["raise", "drop"] = "raise",
     name: str = "models",
-    title: str | None = None,
-    note: str | None = None,
-    author: str | None = None,
 ) -> Comparison:
     """Compare models on the same rows: which is better at what, and what these rows leave undecided.
 
@@ -100,8 +97,8 @@ def compare(
     missing : {"raise", "drop"}
         Whether rows without an outcome, a score of one of the models or a cluster are refused, or left out for all
         models and counted.
-    name, title, note, author : str, optional
-        What is compared, heading of the report, a remark in it, who is responsible for it. They change no number.
+    name : str
+        What is compared, for headings.
 
     Returns
     -------

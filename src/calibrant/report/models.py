@@ -26,7 +26,7 @@ from calibrant.table.numbers import confidence, signed
 from calibrant.table.results import of_section
 
 
-def render_comparison(comparison: Comparison, form: Form = "html") -> str:
+def render_comparison(comparison: Comparison, form: Form, **said: str | None) -> str:
     """Write a comparison of models as one page, the same for the same comparison every time."""
     provenance, models = comparison.provenance, comparison.models
     facts = list(comparison_facts(comparison))
@@ -80,8 +80,8 @@ def render_comparison(comparison: Comparison, form: Form = "html") -> str:
             title="What this assumes, and does not show",
         ),
     ]
-    title, references = provenance.title or f"Comparison: {', '.join(models)}", cite(comparison.references)
-    return fill_page(parts, form, title=title, note=provenance.note, byline=provenance, references=references)
+    heading, references = f"Comparison: {', '.join(models)}", cite(comparison.references)
+    return fill_page(parts, form, heading, date=provenance.date, references=references, **said)
 
 
 def _measures(comparison: Comparison, name: str) -> Iterator[str]:

@@ -30,42 +30,14 @@ _KINDS = {
 
 
 def render_monitor(
-    monitor: Monitor,
-    form: Form = "html",
-    *,
-    title: str | None = None,
-    note: str | None = None,
-    author: str | None = None,
-    command: str | None = None,
-    next_command: str | None = None,
+    monitor: Monitor, form: Form, *, command: str | None = None, next_command: str | None = None, **said: str | None
 ) -> str:
-    """Write what a monitor knows as one self-contained page.
+    """Write what a monitor knows as one page: with the command that read the latest rows, and the one that repairs.
 
-    Parameters
-    ----------
-    monitor : Monitor
-        What to show; it may have read any number of rows.
-    form : {"html", "markdown", "latex"}
-        As HTML, as Markdown, in which pictures are told in words, or the tables alone as LaTeX.
-    title, note, author : str, optional
-        Heading of the page, a remark below it, and who is responsible for it.
-    command, next_command : str, optional
-        The command that read the latest rows, and the one that repairs the scores after an alarm.
-
-    Returns
-    -------
-    str
-        The page. It is dated, as `calibrant.audit` dates its results; all else is the same for the same monitor.
-
-    Examples
-    --------
-    >>> import calibrant as cal
-    >>> from calibrant.report import render_monitor
-    >>> "<h1>Loans</h1>" in render_monitor(cal.Monitor(tolerance=0.02), title="Loans")
-    True
+    It is dated, as `calibrant.audit` dates its results; all else is the same for the same monitor.
     """
     state, history, settings, now = monitor.state, monitor.history(), monitor.settings, utc_now()
-    title, lines, picture = title or "Calibration monitor", state.lines(), None
+    title, lines, picture = said.get("title") or "Calibration monitor", state.lines(), None
     (heading, verdict), *further = lines.items()
     if len(history.row):
         picture = Picture("Evidence and bias", MonitorDisplay(history), title)
@@ -122,8 +94,7 @@ def render_monitor(
         section("Numbers behind the picture", *evidence, id="evidence"),
         *closing(assumptions(settings), LIMITATIONS, [(name, value) for name, value in provenance.items() if value]),
     ]
-    byline, references = {"author": author, "date": now}, cite(_REFERENCES)
-    return fill_page(parts, form, title=title, note=note, byline=byline, references=references)
+    return fill_page(parts, form, title, date=now, references=cite(_REFERENCES), **said)
 
 
 def _meaning(state: MonitorState, settings: Settings) -> str:

@@ -84,26 +84,23 @@ def render(audits: Sequence[Findings], *, title: str, note: str = "", form: Form
     return _page(audits, form, above, title=title, note=note)
 
 
-def render_audit(audit: AnyFindings, form: Form = "html") -> str:
-    """Write one audit as a page, under the title and the note of its provenance."""
-    known = audit.provenance
-    return _page([audit], form, title=known.title or f"Calibration audit: {audit.name}", note=known.note)
+def render_audit(audit: AnyFindings, form: Form, **said: str | None) -> str:
+    """Write one audit as a page."""
+    return _page([audit], form, (), **said)
 
 
-def _page(
-    audits: Sequence[AnyFindings], form: Form, above: Sequence[PagePart] = (), *, title: str, note: str | None
-) -> str:
+def _page(audits: Sequence[AnyFindings], form: Form, above: Sequence[PagePart], **said: str | None) -> str:
     keys, parts = [key for audit in audits for key in audit.references], [*above]
     for i, audit in enumerate(audits, start=1):
         content = next(make for kind, make in _CONTENT.items() if isinstance(audit, kind))(audit, audit_facts(audit))
         checklist = checklist_of(audit, f"audit-{i}-")
         keys += [*content.references, *(checklist.references if checklist else ())]
         parts.append(_article(audit, content, checklist, i, len(audits)))
-    byline = audits[0].provenance if len(audits) == 1 else None
-    return fill_page(parts, form, title=title, note=note, byline=byline, references=cite(keys))
+    heading, date = f"Calibration audit: {audits[0].name}", audits[0].provenance.date if len(audits) == 1 else None
+    return fill_page(parts, form, heading, date=date, references=cite(keys), **said)
 
 
-def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
+def render_segments(audit: SegmentAudit, form: Form, **said: str | None) -> str:
     """Write an audit of segments as a page."""
     verdict = audit.verdict or "no-verdict"
     data = paragraphs(f"{rows(audit.n)} rows in {rows(audit.n_segments)} segments.", kind="advice")
@@ -112,10 +109,10 @@ def render_segments(audit: SegmentAudit, form: Form = "html") -> str:
         segments_part(audit, "segments", id=""),
         *closing(audit.assumptions, None, title="Assumptions"),
     ]
-    return fill_page(parts, form, title="Calibration of segments", references=cite(audit.references))
+    return fill_page(parts, form, "Calibration of segments", date=None, references=cite(audit.references), **said)
 
 
-def render_index(index: AuditIndex, form: Form = "html") -> str:
+def render_index(index: AuditIndex, form: Form, **said: str | None) -> str:
     """Write an index of audits as a page."""
     heads, *lines = index.lines()
     marked = [[*cells, _verdict_cell(verdict), action] for *cells, verdict, action in lines]
@@ -132,7 +129,7 @@ def render_index(index: AuditIndex, form: Form = "html") -> str:
     )
     drawn, listed = around("box", "pair", *courses), table(caption, heads, marked)
     parts = [around("section", "audits", *paragraphs(*index.sentences()), drawn, listed)]
-    return fill_page(parts, form, title="Audits over time")
+    return fill_page(parts, form, "Audits over time", date=None, references=(), **said)
 
 
 def _verdict_cell(word: str) -> view.Cell:

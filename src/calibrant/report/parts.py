@@ -132,7 +132,6 @@ def provenance_pairs(name: str, known: Provenance, *, what: str = "Audited") -> 
     settings = ", ".join(f"{name}={value!r}" for name, value in known.parameters.items() if value is not None)
     facts = {
         what: name,
-        "Author": known.author,
         "Date": known.date,
         "Command or call": known.command,
         "Source": known.source,
@@ -151,20 +150,26 @@ def provenance_pairs(name: str, known: Provenance, *, what: str = "Audited") -> 
 def fill_page(
     parts: Iterable[PagePart | None],
     form: Form,
+    heading: str,
     *,
-    title: str,
-    note: str | None = "",
-    byline: Any = None,
-    references: Sequence[str] = (),
+    title: str | None = None,
+    note: str | None = None,
+    author: str | None = None,
+    date: str | None,
+    references: Sequence[str],
 ) -> str:
-    """Write the parts of a page in a form, with the head and the foot that all pages of the form share."""
+    """Write the parts of a page in a form, with the head and the foot that all pages of the form share.
+
+    The heading stands where there is no title.
+    """
     content = {
         "parts": [one for one in parts if one is not None],
         "form": form,
-        "title": title,
-        "title_css": _css_text(title),
-        "note": note or "",
-        "byline": byline,
+        "title": title or heading,
+        "title_css": _css_text(title or heading),
+        "note": note,
+        "author": author,
+        "date": date,
         "references": references,
         "version": __version__,
         "light": LIGHT.by_name(),

@@ -24,28 +24,14 @@ _MOST_SHOWN = 12  # groups and targets with a picture of their own; the table ha
 
 def render_selective(
     result: AnySelection,
-    form: Form = "html",
+    form: Form,
     *,
-    title: str | None = None,
-    note: str | None = None,
-    author: str | None = None,
     command: str | None = None,
+    **said: str | None,
 ) -> str:
-    """Write which cases may be decided without review as one self-contained page.
+    """Write which cases may be decided without review as one page, and the command that made it.
 
-    Parameters
-    ----------
-    result : Selection, Selections or BinarySelection
-        What `calibrant.selective` or `calibrant.selective_binary` returned.
-    form : {"html", "markdown", "latex"}
-        As HTML, as Markdown, in which pictures are told in words, or the tables alone as LaTeX.
-    title, note, author, command : str, optional
-        Heading of the page, a remark below it, who is responsible for it, and the command that made it.
-
-    Returns
-    -------
-    str
-        The page. It is dated, as `calibrant.audit` dates its results; all else is the same for the same result.
+    It is dated, as `calibrant.audit` dates its results; all else is the same for the same result.
     """
     lines: list[tuple[str, ...]] = []
     if isinstance(result, Selection):
@@ -64,13 +50,12 @@ def render_selective(
         content.append(section("Together", *paragraphs(*together), listed, id="together"))
     for one in selection_parts(parts, "cut-off"):
         verdict = "certified" if one.selection.accepted else "undecided"
-        said = section(one.heading, *one.lines, id=one.picture.anchor, verdict=verdict)
+        text = section(one.heading, *one.lines, id=one.picture.anchor, verdict=verdict)
         drawn = section(one.picture.name, part("picture", "risk-coverage", one.picture), quiet=True)
-        content += [around("box", "first", said, drawn), cutoff_table(one.selection)]
+        content += [around("box", "first", text, drawn), cutoff_table(one.selection)]
     known = [(name, value) for name, value in provenance.items() if value]
     content += closing(result.assumptions, None, known, title="Assumptions")
-    byline, references = {"author": author, "date": now}, cite(result.references)
-    return fill_page(content, form, title=title or TITLE, note=note, byline=byline, references=references)
+    return fill_page(content, form, TITLE, date=now, references=cite(result.references), **said)
 
 
 class _CutOff(NamedTuple):

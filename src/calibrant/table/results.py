@@ -177,7 +177,14 @@ class Report:
 
     _page: ClassVar[str]  # which function of `calibrant.upward` writes it
 
-    def to_html(self, path: str | PathLike[str] | None = None) -> str:
+    def to_html(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        note: str | None = None,
+        author: str | None = None,
+    ) -> str:
         """Return the report as one self-contained HTML page, and write it to a file if a path is given.
 
         Parameters
@@ -185,6 +192,8 @@ class Report:
         path : path-like, optional
             Where to write it: as HTML, or, if the name ends in .pdf, printed by an installed Chromium. An existing file
             is replaced, only once the new one is complete.
+        title, note, author : str, optional
+            Heading of the page, a remark below it, and who is responsible for it.
 
         Returns
         -------
@@ -198,9 +207,16 @@ class Report:
         SourceError
             If the path cannot be written, or no browser is found to print a PDF: see the environment variable CHROME.
         """
-        return self._report("html", path)
+        return self._report("html", path, title=title, note=note, author=author)
 
-    def to_markdown(self, path: str | PathLike[str] | None = None) -> str:
+    def to_markdown(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        note: str | None = None,
+        author: str | None = None,
+    ) -> str:
         """Return the report as Markdown, for pull requests, issues and wikis; write it to a file if a path is given.
 
         Sentences, tables and numbers are those of the HTML page. Pictures are told in words.
@@ -210,6 +226,8 @@ class Report:
         path : path-like, optional
             Where to write it, with a name that ends in .md. An existing file is replaced, only once the new one is
             complete.
+        title, note, author : str, optional
+            As in `to_html`.
 
         Returns
         -------
@@ -223,9 +241,16 @@ class Report:
         SourceError
             If the path cannot be written.
         """
-        return self._report("markdown", path)
+        return self._report("markdown", path, title=title, note=note, author=author)
 
-    def to_latex(self, path: str | PathLike[str] | None = None) -> str:
+    def to_latex(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        title: str | None = None,
+        note: str | None = None,
+        author: str | None = None,
+    ) -> str:
         """Return the tables of the report as LaTeX, each with its caption; write them to a file if a path is given.
 
         Numbers are those of the HTML page. Copy the tables that you need, or include the file in a document that uses
@@ -236,6 +261,8 @@ class Report:
         path : path-like, optional
             Where to write them, with a name that ends in .tex. An existing file is replaced, only once the new one is
             complete.
+        title, note, author : str, optional
+            As in `to_html`; the file has the title alone, in a comment.
 
         Returns
         -------
@@ -249,12 +276,12 @@ class Report:
         SourceError
             If the path cannot be written.
         """
-        return self._report("latex", path)
+        return self._report("latex", path, title=title, note=note, author=author)
 
-    def _report(self, form: str, path: str | PathLike[str] | None) -> str:
+    def _report(self, form: str, path: str | PathLike[str] | None, **said: str | None) -> str:
         if path is not None:
             resolve("report.files.check_report")(path, form=form)
-        page: str = resolve(self._page)(self, form)
+        page: str = resolve(self._page)(self, form, **said)
         if path is not None:
             resolve("report.files.write_report")(page, path)
         return page

@@ -57,7 +57,7 @@ def test_every_route_gives_the_same_fingerprint_and_digest(folder):
     audits = [
         cal.audit(y, p),
         cal.audit(y[order], p[order], name="another name"),
-        cal.audit(y.tolist(), p.tolist(), title="A title", note="A note", author="An author"),
+        cal.audit(y.tolist(), p.tolist()),
         cal.audit(np.where(y, "yes", "no"), p, pos_label="yes"),
         cal.audit(y, p, count=np.ones(len(y))),
         cal.audit(cal.ScoreTable.from_scores(y, p)),
@@ -79,7 +79,7 @@ def test_dates_and_words_are_no_part_of_the_fingerprint(monkeypatch):
     y, p = rows()
     audit = cal.audit(y, p, tolerance=0.1)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    later = cal.audit(y, p, tolerance=0.1, title="Other", author="Other")
+    later = cal.audit(y, p, tolerance=0.1, name="Other")
     assert audit.provenance.date == "2023-11-14T22:13:20Z"
     assert later.provenance.date == "1970-01-02T00:00:00Z"
     reworded = replace(audit, advice=replace(audit.advice, reason="because"), references=())
@@ -188,11 +188,8 @@ def test_calls_are_recorded_in_words(folder):
         "calibrant.audit(data, outcome='y', prediction='p', cluster='who', random_state='Gen"
     )
     assert (told.source, told.seed, told.parameters["cluster"]) == ("a DataFrame of pandas", None, "who")
-    told = cal.audit([str(folder / "a.csv")], **NAMES, title="T", note="N", author="A").provenance
-    assert told.command == (
-        f"calibrant.audit([{str(folder / 'a.csv')!r}], outcome='y', prediction='p', title='T', note='N', author='A')"
-    )
-    assert (told.title, told.note, told.author) == ("T", "N", "A")
+    told = cal.audit([str(folder / "a.csv")], **NAMES, name="N").provenance
+    assert told.command == f"calibrant.audit([{str(folder / 'a.csv')!r}], outcome='y', prediction='p', name='N')"
 
 
 @pytest.mark.slow
@@ -229,7 +226,7 @@ def test_commands_are_recorded(folder):
     assert found["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
     assert found["parameters"]["outcome"] == "y"
     assert found["parameters"]["confidence_level"] == 0.9
-    assert (found["title"], found["note"], found["author"]) == ("PD model 3", "It's a test", "Me")
+    assert not {"title", "note", "author"} & found.keys()
 
 
 def test_standard_input_has_no_hash(folder):
@@ -270,11 +267,9 @@ def test_passwords_are_not_recorded(address):
         "min_rows",
         "cuts",
         "grade",
-        "title",
-        "note",
         "target_error",
     ]
-    given |= dict.fromkeys([*names, "author"]) | {"name": "scores", "random_state": 0, "confidence_level": 0.95}
+    given |= dict.fromkeys(names) | {"name": "scores", "random_state": 0, "confidence_level": 0.95}
     given |= {"direction": "either"}
     told = provenance_of(
         cal.audit,
@@ -305,7 +300,7 @@ def test_assumptions_and_limitations_are_those_of_the_audit():
 
 @pytest.mark.slow
 def test_the_provenance_is_in_the_plain_data():
-    audit = cal.audit(*rows(), note="n")
+    audit = cal.audit(*rows())
     found = json.loads(audit.to_json())
     assert found["provenance"] == audit.provenance.to_dict()
     assert found["provenance"]["version"] == found["calibrant"] == cal.__version__
@@ -316,4 +311,14 @@ def test_the_provenance_is_in_the_plain_data():
 def test_the_title_heads_the_page():
     y, p = rows()
     assert "<title>Calibration audit: model A</title>" in cal.audit(y, p, name="model A").to_html()
-    assert "<title>PD model &lt; 3</title>" in cal.audit(y, p, name="model A", title="PD model < 3").to_html()
+    head = {"title": "PD model < 3", "note": "A note", "author": "A. Body"}
+    audit = cal.audit(y, p, name="model A")
+    page = audit.to_html(**head)
+    assert "<title>PD model &lt; 3</title>" in page
+    assert '<p class="lead">A note</p>' in page
+    assert 'A. Body, <time datetime="2023-11-14T22:13:20Z">2023-11-14</time>' in page
+    assert audit.to_markdown(**head).startswith("# PD model < 3\n\nA note\n\nA. Body, 2023-11-14\n\n#")
+    assert audit.to_latex(**head).startswith("% PD model \\textless{} 3\n")
+    segments = cal.audit_segments(y, p, by={"g": np.arange(len(y)) % 2})
+    assert '<p class="byline">A. Body</p>' in segments.to_html(**head)
+    assert "A note\n\nA. Body\n\n#" in segments.to_markdown(**head)

@@ -67,9 +67,10 @@ def monitor(context: typer.Context, state: Path, plot: Path | None, as_json: boo
     if plot is not None and _written("picture", lambda: _draw(live_monitor, plot)):
         terminal.print_note(f"picture written to {plot}")
     if given["report"] is not None:
-        from calibrant.report import render_monitor
+        from calibrant.auditing.provenance import command_text
+        from calibrant.report.monitor import render_monitor
 
-        said = said_of(context) | {"next_command": next_command}
+        said = said_of(context) | {"command": command_text(context.obj), "next_command": next_command}
         said["title"] = said["title"] or f"Calibration monitor: column {schema.prediction}, {state.name}"
         _written("report", lambda: write_report_of(context, lambda form: render_monitor(live_monitor, form, **said)))
     if result.alarm:

@@ -37,9 +37,11 @@ def selective(context: typer.Context, as_json: bool) -> None:
     with terminal.progress():
         result: Any = function(source, **asked)
     if context.params["report"] is not None:
+        from calibrant.auditing.provenance import command_text
         from calibrant.report.selective import render_selective
 
-        write_report_of(context, lambda form: render_selective(result, form, **said_of(context)))
+        said = said_of(context) | {"command": command_text(context.obj)}
+        write_report_of(context, lambda form: render_selective(result, form, **said))
     if as_json:
         typer.echo(result.to_json(curves=False))
     else:

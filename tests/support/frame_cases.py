@@ -38,7 +38,7 @@ WRONG = {
     "score in percent": ({"y": [0, 1], "p": ["0.1", "20%"]}, {}, "found '20%' in column p; write 0.87, not 87%$"),
     "score with a comma": ({"y": [0, 1], "p": ["0,1", "0,2"]}, {}, "found '0,[12]' in column p; write a point, .*als$"),
     "score of words": ({"y": [0, 1], "p": ["0.1", "high"]}, {}, "found 'high' in column p; convert or drop the rows"),
-    "score of a hyphen": ({"y": [0, 1], "p": ["1e-1", "-"]}, {}, "found '-' in column p; drop .*missing='drop'"),
+    "score of a hyphen": ({"y": [0, 1], "p": ["1e-1", "-"]}, {}, "found '-' in column p; cast the column to float"),
     "label missing": (
         {"y": [0, None, 1], "p": [0.1, 0.2, 0.3]},
         {},

@@ -98,7 +98,11 @@ _WITH_CHANCES: Mapping[str, Mapping[str, tuple[str, str]]] = {
         "distribution": ("counts of rows that count alike have a known distribution", "leave it out"),
     },
 }
-_NEEDS = {"depth": "by", "min_rows": "by", "cuts": "by"}
+# Options that change nothing without another, and what that would be.
+_NEEDS = dict.fromkeys(("depth", "min_rows", "cuts"), ("by", "name the columns of segments"))
+_NEEDS |= dict.fromkeys(
+    ("cluster_cap", "unseen_clusters"), ("cluster", "pass the cluster of each row, or leave it out")
+)
 
 
 def kind_of(verb: Callable[..., Any], options: Mapping[str, Any]) -> Kind:
@@ -113,8 +117,9 @@ def kind_of(verb: Callable[..., Any], options: Mapping[str, Any]) -> Kind:
         if name in refused:
             why, instead = refused[name]
             raise ArgumentError(f"no `{name}` with kind {kind.name!r}, as {why}", "it", instead)
-        if _NEEDS.get(name, name) not in (name, *given):
-            raise ArgumentError(f"`{name}` with `{_NEEDS[name]}`", "it alone", "name the columns of segments")
+        other, remedy = _NEEDS.get(name, (name, ""))
+        if other not in given and getattr(options["data"], other, None) is None:
+            raise ArgumentError(f"`{name}` with `{other}`", "it alone", remedy)
     return kind
 
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtrit
 
-from calibrant import ArgumentError, DataError, ScoreTable
+from calibrant import ArgumentError, DataError, ScoreTable, audit
 from calibrant.certificates import calibration_test, certify
 from calibrant.certificates.clusters import Clustered, clustered
 from calibrant.certificates.widths import asymptotic_width, brownian_width
@@ -376,3 +376,12 @@ def test_one_class_and_a_table_like_object():
         assert found.estimate == 0.5
         assert found.bound <= 1.0
     assert isinstance(clustered(cluster_rows(np.zeros(40, dtype=int), np.full(40, 0.5), g)), Clustered)
+
+
+@pytest.mark.parametrize("option", [{"unseen_clusters": True}, {"cluster_cap": 3}])
+@pytest.mark.parametrize("verb", [audit, certify, calibration_test])
+def test_an_option_of_clusters_without_clusters_is_refused(verb, option):
+    label, score = [0, 0, 1, 1] * 50, [0.3, 0.6] * 100
+    with pytest.raises(ArgumentError, match=r"with cluster, found it alone"):
+        verb(label, score, **option)
+    verb(label, score, cluster=[i // 4 for i in range(200)], **option)

@@ -105,12 +105,11 @@ class Kind:
         return {role: value for role in _roles(type(self)) if (value := getattr(self, role)) is not None}
 
     def __str__(self) -> str:
-        options = inspect.signature(type(self)).parameters.values()
-        given = {one.name: (getattr(self, one.name), one.default) for one in options}
+        options = {name: getattr(self, name) for name in inspect.signature(type(self)).parameters}
         written = [
             f"{name}={value if isinstance(value, str | int | float) else getattr(value, 'name', name)}"
-            for name, (value, default) in given.items()
-            if value is not default and not (isinstance(value, str | int | float) and value == default)
+            for name, value in options.items()
+            if value is not None
         ]
         return f"{self.name}:{','.join(written)}" if written else self.name
 
@@ -179,19 +178,25 @@ def kind_named(kind: Any) -> Kind:
         if type(kind) not in _KINDS.values():
             _checked(type(kind))
         return kind
+    if isinstance(kind, type) and issubclass(kind, Kind):
+        raise ArgumentError("an instance of a kind", f"the class {kind.__name__}", f"pass {kind.__name__}(...)")
     name, _, text = kind.partition(":") if isinstance(kind, str) else (kind, "", "")
     if name not in _KINDS:
         _look_for(name)
     of = _KINDS[name]
     known, given = inspect.signature(of).parameters, {}
-    for one in filter(None, text.split(",")):
+    options = f"options of kind {name!r}: {', '.join(f'{each}=...' for each in known) or 'none'}"
+    for one in filter(None, map(str.strip, text.split(","))):
         option, is_given, value = one.partition("=")
         if option not in known or not is_given:
-            options = ", ".join(f"{each}=..." for each in known) or "none"
-            raise ArgumentError(f"options of kind {name!r}: {options}", repr(one), "check the spelling")
-        given[option] = value if option in _roles(of) else _plain(value)
-        if isinstance(known[option].default, int | float) and isinstance(given[option], str):
-            raise ArgumentError(f"a number as {option} of kind {name!r}", repr(value), "write it as 2.5")
+            raise ArgumentError(options, repr(one), "check the spelling, and write each with its value")
+        default, given[option] = known[option].default, value if option in _roles(of) else _plain(value)
+        if isinstance(default, int | float) and isinstance(given[option], str):
+            of_truth = isinstance(default, bool)
+            expected = f"{'true or false' if of_truth else 'a number'} as {option} of kind {name!r}"
+            raise ArgumentError(expected, repr(value), f"write it as {'true' if of_truth else '2.5'}")
+    if lacking := [each for each, one in known.items() if one.default is one.empty and each not in given]:
+        raise ArgumentError(options, f"none for {', '.join(lacking)}", f"write '{name}:{lacking[0]}=...'")
     try:
         return of(**given)
     except CalibrantError:

@@ -116,8 +116,8 @@ def test_an_audit_is_that_of_rows_made_by_hand(call, frame):
     amounts = {"kind": "amount", "limits": (0, 30), "tolerance": 0.2}
     alone = cal.audit(*by_hand(frame), **amounts, **columns_of(frame, **FURTHER))
     assert made.provenance.fingerprint == alone.provenance.fingerprint
-    assert made.provenance.parameters["kind"] == "waiting-time:started=start"
-    assert "kind='waiting-time:started=start'" in made.provenance.command
+    assert made.provenance.parameters["kind"] == "waiting-time:started=start,longest=30.0"
+    assert "kind='waiting-time:started=start,longest=30.0'" in made.provenance.command
     assert made.name == "predicted days"
     assert not made.advice.command
     for text in (str(made), made.details(), made.to_html(), made.to_markdown()):
@@ -194,7 +194,7 @@ def test_errors_name_rows_as_they_are_numbered_there(frame, tmp_path, read):
     negative = Rate("w", bonus="start")
     with pytest.raises(cal.DataError, match=rf"at least 0, found \S+ in row {9 + first}"):
         cal.certify(source, **NAMES, kind=Rate("w"), missing="drop")
-    assert str(negative) == "rate:days=w,bonus=start"
+    assert str(negative) == "rate:days=w,bonus=start,doubled=False"
 
 
 def test_a_name_stands_for_one_column(frame):
@@ -286,7 +286,7 @@ def test_the_shell_knows_kinds_that_are_installed(installed, frame, tmp_path):
         "waiting-tim:started=start": "'classes', 'amount', 'waiting-time', 'broken', 'other-name', found 'waiting-tim'",
         "waiting-time:start=start": "options of kind 'waiting-time': started=..., longest=..., found 'start=start'",
         "waiting-time:started": "found 'started'",
-        "waiting-time": "missing 1 required positional argument: 'started'",
+        "waiting-time": "found none for started; write 'waiting-time:started=...'",
         "waiting-time:started=start,longest=x": "a number as longest of kind 'waiting-time', found 'x'",
         "broken": "kind 'broken' at waits:Nothing",
         "other-name": "'waiting-time', as that of its entry point, found 'other-name'",
@@ -301,7 +301,7 @@ def test_kinds_by_name_have_options_as_text(registry):
     rate = kind_named("rate:days=3,doubled=true")
     assert (rate.days, rate.doubled) == ("3", True)
     assert kind_named(str(rate)).columns == {"days": "3"}
-    assert str(Rate(nw.new_series("busy", [1.0], backend="pandas"))) == "rate:days=busy"
+    assert str(Rate(nw.new_series("busy", [1.0], backend="pandas"))) == "rate:days=busy,doubled=False"
     assert {str(kind_named(name)) for name in BUILT_IN} == set(BUILT_IN)
 
 
@@ -321,3 +321,41 @@ def test_what_is_no_kind_is_refused(registry):
             kinds.register(kind)
     with pytest.raises(cal.ArgumentError, match="name of Mine"):
         kind_named(named()())
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("waiting-time:started=start", r"values of started beside arrays.*pass Waiting\(started=...\)"),
+        ("waiting-time", "none for started; write 'waiting-time:started=...'"),
+        ("waiting-time:started", "check the spelling, and write each with its value"),
+        (Waiting, r"an instance of a kind, found the class Waiting; pass Waiting\(...\)"),
+        ("rate:days=w,doubled=maybe", "true or false as doubled.*write it as true"),
+    ],
+)
+def test_mistakes_in_a_kind_are_named(registry, kind, expected):
+    kinds.register(Waiting)
+    kinds.register(Rate)
+    with pytest.raises(cal.ArgumentError, match=expected):
+        cal.certify([1.0, 2.0] * 50, [1.5] * 100, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (lambda outcome, prediction: outcome, "outcomes, predictions and perhaps exposures.*found a ndarray"),
+        (
+            lambda outcome, prediction: (np.where(outcome > 1.0, np.nan, outcome), prediction),
+            "none in row 1 and 49 more",
+        ),
+    ],
+)
+def test_a_kind_that_returns_something_else_is_to_be_corrected(made, expected):
+    class Broken(kinds.Kind):
+        name = "broken"
+
+        def rows(self, outcome, prediction):
+            return made(outcome, prediction)
+
+    with pytest.raises((cal.ArgumentError, cal.DataError), match=rf"{expected}.*correct its method rows"):
+        cal.certify([1.0, 2.0] * 50, [1.5] * 100, kind=Broken(), missing="drop")

@@ -529,6 +529,9 @@ def made_by(
     """
     beside = {role: value for role, value in single.items() if value is not None} | kind.columns
     names = {role: value if isinstance(value, str) else role for role, value in beside.items()}
+    for role in (role for role, value in kind.columns.items() if isinstance(value, str) and outcome is None):
+        remedy = f"pass {type(kind).__name__}({role}=...) with one value per row"
+        raise ArgumentError(f"values of {role} beside arrays", f"the name {names[role]!r}", remedy)
     segments = {} if by is None else columns_of(by)
     segments = segments if isinstance(segments, dict) else dict(zip(segments, segments, strict=True))
     listed = {name: beside[role] for role, name in names.items()}
@@ -563,20 +566,37 @@ def made_by(
                 named[0] if not named[1:] else [", ".join(map(str, one)) for one in zip(*named, strict=True)]
             )
         further = {role: _numbers(taken[names[role]], names[role]) for role in kind.columns}
-        outcome, prediction, *exposure = kind.rows(rows.outcome, rows.prediction, **further)
+        outcome, prediction, *exposure = _returned(kind, rows.outcome, rows.prediction, further)
     except DataError as error:
         raise made.renumbered(error) from None
-    except (TypeError, ValueError) as error:
-        expected = f"rows of which kind {kind.name!r} makes outcomes and predictions"
-        raise DataError(expected, str(error), "check the columns that it names") from error
-    if shapes := {np.shape(one) for one in (outcome, prediction, *exposure)} - {(len(rows),)}:
-        expected = f"{len(rows)} outcomes, predictions and exposures, as rows, from kind {kind.name!r}"
-        raise ArgumentError(expected, f"an array of shape {shapes.pop()}", "correct its method rows")
     if exposure:
         if single.get("exposure") is not None:
             raise ArgumentError(f"no `exposure`, as kind {kind.name!r} makes it", "it", "leave it out")
         columns["exposure"] = exposure[0]
     return made._replace(outcome=outcome, prediction=prediction)
+
+
+def _returned(kind: Kind, outcome: FloatArray, prediction: FloatArray, further: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return what a kind makes of rows, if that is what it should be; else raise an error about the kind."""
+    correct = "correct its method rows"
+    try:
+        made = kind.rows(outcome, prediction, **further)
+    except DataError:
+        raise
+    except (TypeError, ValueError) as error:
+        expected = f"rows of which kind {kind.name!r} makes outcomes and predictions"
+        raise DataError(expected, str(error), "check the columns that it names") from error
+    if not isinstance(made, tuple) or len(made) not in (2, 3):
+        expected = f"outcomes, predictions and perhaps exposures from kind {kind.name!r}"
+        raise ArgumentError(expected, f"a {type(made).__name__}", correct)
+    if shapes := {np.shape(one) for one in made} - {outcome.shape}:
+        expected = f"{len(outcome)} outcomes, predictions and exposures, as rows, from kind {kind.name!r}"
+        raise ArgumentError(expected, f"an array of shape {shapes.pop()}", correct)
+    odd = ~np.isfinite(np.asarray(made, dtype=np.float64)).all(axis=0)
+    if odd.any():
+        row = and_more("none", f"row {np.argmax(odd)}", int(odd.sum()))
+        raise DataError(f"finite numbers from kind {kind.name!r}", row, correct)
+    return made
 
 
 def _complete(values: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:

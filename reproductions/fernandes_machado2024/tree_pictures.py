@@ -141,7 +141,7 @@ def _calibration(points: pd.DataFrame, lines: pd.DataFrame) -> Figure:
 
 def _curve(frame: pd.DataFrame, lower: Any, upper: Any, kind: str, interval: str | None) -> Curve:
     columns = (frame["score"], frame["rate"], lower, upper, frame.get("n", lower))
-    return Curve(*(np.array(column) for column in columns), confidence_level=0.95, kind=kind, interval=interval)
+    return Curve(*(np.array(column) for column in columns), confidence_level=0.95, method=kind, interval=interval)
 
 
 def _distributions(bars: pd.DataFrame, palette: Any) -> Figure:

@@ -58,6 +58,7 @@ def misses(name: str) -> int:
     return sum(not f.lower <= area <= f.upper for f in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_misses(name):
     assert_failures_within(misses(name), REPETITIONS, ALLOWED)

@@ -93,6 +93,7 @@ def test_a_narrower_bound_would_be_seen():
         assert_failures_within(wrong, 40, DELTA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["default", "asymptotic"])
 @pytest.mark.parametrize("direction", ["too low", "too high"])
 def test_bounds_in_one_direction(direction, method):

@@ -34,6 +34,7 @@ def rejected(world, n: int, repetitions: int, seed: int = 0) -> Iterator[bool]:
     return (calibration_slope(table).p_value <= LEVEL for table in tables)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALIBRATED)
 def test_calibrated_scores_are_seldom_rejected(name):
     assert_seldom(rejected(CALIBRATED[name], 2000, 500), 500, LEVEL)
@@ -46,6 +47,7 @@ def test_calibrated_scores_are_seldom_rejected_in_many_samples(name):
     assert_seldom(rejected(CALIBRATED[name], 2000, 2000), 2000, LEVEL)
 
 
+@pytest.mark.slow
 def test_level_is_used_up():
     """A test that rejected much less than its level would be valid and useless."""
     enough = int(binom.ppf(1e-4, 500, LEVEL))

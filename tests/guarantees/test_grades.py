@@ -84,6 +84,7 @@ def test_right_pds_of_panels_in_many_samples(obligors, times, direction):
     assert_seldom(found, 200, 0.05)
 
 
+@pytest.mark.slow
 def test_panels_whose_rows_count_as_independent_are_called_off():
     with pytest.raises(AssertionError, match="failures in"):
         assert_seldom(panels(20, off, by="row"), 20, 0.05)
@@ -204,11 +205,13 @@ def test_right_amounts_without_a_cap_where_clusters_with_many_rows_may_have_none
         assert_failures_within(shrunk, samples, 0.05)
 
 
+@pytest.mark.slow
 def test_right_amounts_in_a_few_samples():
     assert_seldom(pools(high_lgds, called_off, 60), 60, 0.05)
     assert_seldom(pools(claims, outside, 60), 60, 0.05)
 
 
+@pytest.mark.slow
 def test_narrower_limits_and_the_t_test_would_be_caught():
     """Limits of 60%, the t-tests of the pools with Holm's correction, and rows that count as independent."""
 
@@ -222,11 +225,13 @@ def test_narrower_limits_and_the_t_test_would_be_caught():
     assert_seldom(pools(high_lgds, called_off, 150, direction="too low"), 150, 0.05)
 
 
+@pytest.mark.slow
 def test_amounts_that_are_off_are_found():
     """Predictions that are two thirds of what is right, in pools of 20 to 160 facilities."""
     assert np.mean(list(pools(lgds, called_off, 60, wrong=2.0 / 3.0, direction="too low"))) > 0.9
 
 
+@pytest.mark.slow
 def test_sizes_of_the_t_test_are_about_those_counted():
     """On average over samples, of one pool of 30 facilities."""
     counted, said = [], []

@@ -149,6 +149,7 @@ def test_grades_are_those_of_rows_made_by_hand(call, frame):
     assert made.grades["p_value"].tolist() == alone.grades["p_value"].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("further", [{}, {"cluster": "clinic"}, {"count": "n"}, {"by": "region"}])
 def test_events_are_those_of_rows_made_by_hand(call, frame, further):
     names, given = {"outcome": "end", "prediction": "level"}, columns_of(frame, **further)

@@ -121,6 +121,7 @@ def test_weights_have_point_estimates_that_do_not_change_with_their_scale():
     result.to_json()
 
 
+@pytest.mark.slow
 def test_a_count_is_as_many_equal_rows():
     y, proba = rows()
     count = np.arange(N) % 3 + 1

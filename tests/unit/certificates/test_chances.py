@@ -89,6 +89,7 @@ def test_classes_are_events_against_the_rest(rows):
     assert certify(rows.y, proba, kind="classes", chance=rows.c, notion="confidence").bound < 1.0
 
 
+@pytest.mark.slow
 def test_segments_alone_are_those_of_an_audit(rows):
     one = {"outcome": "y", "prediction": "p", "chance": "c", "smallest_chance": 0.02}
     several = {"outcome": "y", "prediction": ["q", "p"], "classes": [0, 1], "kind": "classes"}

@@ -229,6 +229,7 @@ def test_what_is_wrong_the_other_way_alone_refutes_nothing(seed, n, kind):
     assert result.verdict != "refuted"
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(
     seed=st.integers(0, 10**6),

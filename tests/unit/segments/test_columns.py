@@ -259,6 +259,7 @@ def test_numbers_as_text_are_cut_as_numbers():
 DAYS = ["2023-03-31", "2023-06-30", "2023-09-30", "2023-12-31"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("time", ["", " 12:00:00"])
 def test_dates_group_and_order_alike_from_every_source(tmp_path, time):
     """As text, typed, in files, frames, engines, queries and arrays, with gaps; midnight is the day."""

@@ -35,7 +35,8 @@ from calibrant.errors import ArgumentError
 from calibrant.metrics import ClassSum, class_sum_calibration, class_wise_calibration
 from calibrant.metrics.classes import PartErrors
 from calibrant.metrics.estimates import SampledRows, difference_of
-from calibrant.sources.given import READ, class_scores_of, names_of, row_options, segment_request, segments_of_classes
+from calibrant.sources.given import READ, class_scores_of, row_options, segment_request, segments_of_classes
+from calibrant.sources.named import names_of
 from calibrant.table.class_scores import ClassScores, known_chances, tables_of
 from calibrant.table.clusters import cap_clusters, cluster_rows
 from calibrant.table.parameters import check_method

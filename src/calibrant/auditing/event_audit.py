@@ -23,7 +23,8 @@ from calibrant.decisions.clusters import cluster_net_benefit
 from calibrant.distributions.cluster_jackknife import LEAST_TO_SUMMARISE
 from calibrant.metrics import ClusterHeterogeneity, cutoff_calibration
 from calibrant.metrics.heterogeneity import heterogeneity_of
-from calibrant.sources.given import READ, audited_rows, given_rows, names_of, row_options, segment_request
+from calibrant.sources.given import READ, audited_rows, given_rows, row_options, segment_request
+from calibrant.sources.named import names_of
 from calibrant.table.clusters import MOST_COMPARED, ClusteredRows
 from calibrant.table.progress import report_progress, subtask
 

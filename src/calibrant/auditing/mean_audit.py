@@ -23,7 +23,8 @@ from calibrant.certificates.results import CalibrationTest
 from calibrant.curves.means import binned_means, concentration_curve, isotonic_means
 from calibrant.errors import ArgumentError, DataError
 from calibrant.metrics.means import concentration, mean_bias, mean_decomposition
-from calibrant.sources.given import READ, given_outcomes, names_of, row_options, segment_request, segments_of_outcomes
+from calibrant.sources.given import READ, given_outcomes, row_options, segment_request, segments_of_outcomes
+from calibrant.sources.named import names_of
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
 from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.parameters import check_between

@@ -20,7 +20,8 @@ from calibrant.decisions.cost import cost_pair
 from calibrant.errors import CalibrantError
 from calibrant.kinds import Kind
 from calibrant.printable import shell_word, without_passwords
-from calibrant.sources.given import given_rows, is_values, own_name
+from calibrant.sources.given import given_rows
+from calibrant.sources.named import is_values, own_name
 from calibrant.sources.query import Query
 from calibrant.sources.schema import is_read
 from calibrant.table.class_scores import ClassScores

@@ -16,7 +16,8 @@ from calibrant.comparing.losses import Measure, measures_of, terms_of
 from calibrant.decisions.cost import cost_pair
 from calibrant.distributions.cluster_jackknife import LEAST_CLUSTERS, LEAST_EFFECTIVE
 from calibrant.errors import ArgumentError, DataError
-from calibrant.sources.given import READ, columns_by_role, rows_of
+from calibrant.sources.given import READ, rows_of
+from calibrant.sources.named import columns_by_role
 from calibrant.sources.rows import ArrayRows, TableRows
 from calibrant.sources.schema import MODELS
 from calibrant.table.clusters import cluster_numbers

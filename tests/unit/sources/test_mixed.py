@@ -8,7 +8,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.errors import CalibrantError
-from calibrant.sources.given import columns_by_role
+from calibrant.sources.named import columns_by_role
 from calibrant.sources.schema import EVENTS
 
 N = 400

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from calibrant.auditing.class_findings import ClassFindings
-from calibrant.auditing.findings import Action, Advice, Findings
-from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.findings import Action, Advice, ClassFindings, Findings, MeanFindings
 from calibrant.auditing.mean_warnings import ABOUT_UNITS, FEW_DECIDE
 from calibrant.auditing.next_steps import Asked, NextStep, next_step, recalibration
 from calibrant.auditing.recalibration import Recalibration

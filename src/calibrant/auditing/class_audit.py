@@ -12,10 +12,10 @@ import numpy as np
 
 from calibrant.auditing import class_facts
 from calibrant.auditing.advice import NO_ADVICE, advise_on_parts
-from calibrant.auditing.class_findings import ClassFindings, ClassLosses
-from calibrant.auditing.class_recalibration import class_recalibration
+from calibrant.auditing.findings import ClassFindings
 from calibrant.auditing.next_steps import Asked
 from calibrant.auditing.provenance import complete, provenance_of
+from calibrant.auditing.recalibration import ClassLosses, class_recalibration
 from calibrant.auditing.segment_audit import segment_audit
 from calibrant.auditing.summary import ShownAudit
 from calibrant.auditing.warnings import few_clusters, wide_for_classes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from calibrant.auditing.class_findings import ClassFindings
+from calibrant.auditing.findings import ClassFindings
 from calibrant.auditing.wording import NAME, Words, error_limits, evidence_text
 from calibrant.certificates import PartTable
 from calibrant.metrics.classes import PartErrors

@@ -12,9 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from calibrant.auditing import class_facts, mean_facts, wording
-from calibrant.auditing.class_findings import ClassFindings
-from calibrant.auditing.findings import AuditFindings, Findings
-from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.findings import AuditFindings, ClassFindings, Findings, MeanFindings
 from calibrant.auditing.next_steps import next_facts
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance

@@ -1,4 +1,4 @@
-"""The findings of an audit: what those of every kind have, and all numbers about the scores of events."""
+"""The findings of an audit: what those of every kind have, and all numbers about events, several classes and amounts."""
 
 from __future__ import annotations
 
@@ -8,14 +8,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 from calibrant.auditing.measures import Measures
 from calibrant.auditing.performance import Performance
 from calibrant.auditing.provenance import Provenance
-from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.recalibration import ClassLosses, ClassRecalibration, MeanRecalibration, Recalibration
 from calibrant.auditing.verdict import WORDS, judged
 from calibrant.auditing.warnings import DataWarning
 from calibrant.certificates import Band, CalibrationTest, Certificate, ExpectedErrorCertificate
 from calibrant.curves import CumulativeResiduals, Curve, ScoreHistogram
-from calibrant.decisions import BinarySelection, Decision, MaxRegret, NetBenefit
-from calibrant.metrics import ClusterHeterogeneity, CutoffCalibration
+from calibrant.curves.means import ConcentrationCurve, MeanCurve
+from calibrant.decisions import BinarySelection, ClassConfusion, Decision, MaxRegret, NetBenefit, SwapRegret
+from calibrant.metrics import ClassSum, ClusterHeterogeneity, CutoffCalibration
+from calibrant.metrics.classes import PartErrors
+from calibrant.metrics.means import Concentration
+from calibrant.metrics.proper import ScoreDecomposition
 from calibrant.table.missing import LeftOut
+from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Count, Estimate, Result
 
 if TYPE_CHECKING:
@@ -223,3 +228,156 @@ class Findings(AuditFindings):
     heterogeneity: ClusterHeterogeneity | None = None
 
     kind: ClassVar[str] = "event"
+
+
+_LEVEL = 0.05  # of the test
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassFindings(AuditFindings):
+    """All numbers of an audit of several classes, with the fields of `AuditFindings`; `certificate` of the worst.
+
+    Attributes
+    ----------
+    weights, effective_clusters : {"rows", "chances", "other"}, and float or None
+        Whether rows count the same, or by known chances; how many clusters of equal size the clusters are worth.
+    classes : tuple of str
+        All classes, in the order of the columns.
+    n_rescaled : int
+        Rows whose probabilities did not add up to 1 and were divided by their sum.
+    total, top_label, confidence : Certificate or None
+        Bounds on the sum of the errors of all classes, on that of the largest probability by predicted class, and on
+        that of the largest probability. The first two are of independent rows and both directions, else None.
+    sum_estimates : ClassSum or None
+        That sum, as right probabilities would show it, and cross-fitted, about 0 for these.
+    table : PartTable or ClassCalibration
+        Bounds on the error of each class that hold together; without a certificate the errors alone.
+    losses : ClassLosses
+        Accuracy, mean confidence, log loss and Brier score.
+    too_sure : Estimate
+        Accuracy less mean confidence: below 0 where probabilities of the most probable class are too high.
+    null_means, null_errors : dict of str to float, ndarray
+        What each error would be on average, about, if all probabilities were right, by its `notion`, of the worst class
+        about the median; and those of as many classes, the largest first. Asymptotic in the rows of each class; empty
+        where rows are not independent, or one direction counts.
+    confusion : ClassConfusion or None
+        Observed and expected confusion of independent rows; None of more than 30 classes, and of lists.
+    decision : SwapRegret or None
+        What acting on the probabilities costs; None if no costs were given.
+    recalibration : ClassRecalibration or None
+        What it would do, on rows or clusters that it was not fitted to; None if they are too few, of lists and weights.
+    shown, reliability : tuple of int, tuple of Curve
+        Classes, by their place in `table`, that have a reliability diagram, the worst first, and their curves.
+    """
+
+    weights: Literal["rows", "chances", "other"]
+    effective_clusters: float | None
+    classes: tuple[str, ...]
+    n_rescaled: Count
+    total: Certificate | None
+    top_label: Certificate | None
+    confidence: Certificate | None
+    sum_estimates: ClassSum | None
+    table: PartErrors
+    losses: ClassLosses
+    too_sure: Estimate
+    null_means: dict[str, float]
+    confusion: ClassConfusion | None
+    decision: SwapRegret | None
+    recalibration: ClassRecalibration | None
+    null_errors: FloatArray
+    shown: tuple[int, ...]
+    reliability: tuple[Curve, ...]
+
+    kind: ClassVar[str] = "classes"
+
+    @property
+    def rejected(self) -> bool:
+        """Whether the test rejects the probabilities at level .05."""
+        return self.test is not None and self.test.p_value <= _LEVEL
+
+
+@dataclass(frozen=True)
+class PredictionBand(Result):
+    """The interval of predictions that attains the calibration error, and what is in it.
+
+    Attributes
+    ----------
+    low, high : float
+        Its ends: above low, up to and including high; low is minus infinity if it starts below all predictions.
+    n : int
+        Rows in it.
+    weight : float
+        Their exposure, or as many equal rows as weights are worth.
+    predicted, observed : float
+        Totals of what was predicted and observed there; of rows with weights their means.
+    """
+
+    low: float
+    high: float
+    n: Count
+    weight: float
+    predicted: float
+    observed: float
+
+    @property
+    def direction(self) -> str:
+        """Whether predictions there are "too low" or "too high"."""
+        return "too low" if self.observed > self.predicted else "too high"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeanFindings(AuditFindings):
+    """All numbers of an audit of predicted means, with the fields of `AuditFindings`.
+
+    Attributes
+    ----------
+    n_events : int
+        Rows whose outcome is not 0.
+    weight : float
+        Total exposure; or as many equal rows as rows with weights are worth, ``(sum w)**2 / sum w**2``; or rows.
+    weighting : {"none", "exposure", "sample_weight"}
+        Whether rows have weights, and what they mean.
+    observed, predicted : float
+        Totals of outcomes and of predictions; of rows with weights their means.
+    certificate : Certificate
+        Bounds on how far predictions are too low and too high, and the verdict.
+    band : PredictionBand or None
+        Where the calibration error is attained; None if it is 0.
+    bias : Estimate
+        Total observed divided by total predicted.
+    deviance : {"poisson", "squared"}
+        Which deviance is decomposed: squared error where outcomes or predictions may be negative.
+    decomposition : ScoreDecomposition
+        Miscalibration, discrimination and uncertainty of this deviance.
+    concentration : Concentration
+        Gini index, and the area between concentration and Lorenz curve.
+    recalibration : MeanRecalibration or None
+        What `AutoMeanCalibrator` does to predictions it was not fitted to; None if it cannot be fitted.
+    reliability, isotonic : MeanCurve
+        Observed means in bins, and the isotonic curve.
+    concentration_curve : ConcentrationCurve
+        Concentration and Lorenz curve with the cumulative residuals, at fewer predictions for drawing.
+    """
+
+    n_events: Count
+    weight: float
+    weighting: str
+    observed: float
+    predicted: float
+    certificate: Certificate
+    band: PredictionBand | None
+    bias: Estimate
+    deviance: str
+    decomposition: ScoreDecomposition
+    concentration: Concentration
+    recalibration: MeanRecalibration | None
+    reliability: MeanCurve
+    isotonic: MeanCurve
+    concentration_curve: ConcentrationCurve
+
+    kind: ClassVar[str] = "amount"
+
+    def estimated(self, measure: str) -> Estimate | None:
+        """Return the ratio of observed and predicted total, by its name."""
+        return self.bias if measure == "observed_expected" else None

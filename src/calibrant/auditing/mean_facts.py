@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.findings import MeanFindings
 from calibrant.auditing.wording import Words, error_writer, named_sides, on_average, side_takes
 from calibrant.certificates.mean_test import NAMES
 from calibrant.table.numbers import amount, number, share, write_interval, write_p_value

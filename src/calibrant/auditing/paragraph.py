@@ -6,9 +6,7 @@ import math
 from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN
 
-from calibrant.auditing.class_findings import ClassFindings
-from calibrant.auditing.findings import AuditFindings, Findings
-from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.findings import AuditFindings, ClassFindings, Findings, MeanFindings
 from calibrant.auditing.wording import NAME, Words, audit_bounds, error_text, no_bounds, tolerance_text
 from calibrant.certificates import Certificate
 from calibrant.certificates.segments import as_far

@@ -1,10 +1,11 @@
-"""Cross-validated effect of recalibration."""
+"""Effect of recalibration on rows that maps were not fitted to, of events, several classes and means."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -19,19 +20,37 @@ from calibrant.decisions.clusters import cluster_cost_curve
 from calibrant.decisions.cost_curves import MappedPart, curve_of, pair_mapped
 from calibrant.distributions.brownian import normal_quantile
 from calibrant.distributions.cluster_jackknife import Jackknife
+from calibrant.errors import DataError
+from calibrant.fits.class_maps import ClassMap, ClassSample, Identity
 from calibrant.fits.isotonic import Isotonic
 from calibrant.fits.log_odds import Beta, Temperature
-from calibrant.fits.pool import Auto
+from calibrant.fits.mean_maps import AutoMean
+from calibrant.fits.pool import (
+    FLOOR,
+    MEMBERS,
+    PRIOR,
+    Auto,
+    held_out,
+    is_repaired,
+    likelihood_of,
+    pool_weights,
+    rise_of,
+    row_hashes,
+)
 from calibrant.fits.score_map import ScoreMap, fit_fold, fit_part
 from calibrant.metrics import brier_score, cutoff_calibration_error, log_loss
+from calibrant.metrics.classes import class_wise_calibration
 from calibrant.metrics.estimates import Terms
+from calibrant.metrics.means import mean_calibration_error, mean_deviance
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
 from calibrant.table.bins import score_view
-from calibrant.table.clusters import ClusteredRows
+from calibrant.table.class_scores import ClassScores
+from calibrant.table.clusters import ClusteredRows, number_by_content
+from calibrant.table.outcome_table import OutcomeTable
 from calibrant.table.parameters import check_count, failure_probability
-from calibrant.table.pooling import FloatArray, NumberArray, pool_counts
+from calibrant.table.pooling import FloatArray, IndexArray, IntArray, NumberArray, key_order, number_values, pool_counts
 from calibrant.table.progress import report_progress
-from calibrant.table.results import Result
+from calibrant.table.results import Count, Result
 from calibrant.table.score_table import ScoreTable
 from calibrant.table.seeding import generator_for, held_out_units, split_counts
 
@@ -41,6 +60,114 @@ _SIMULATIONS = 50  # of the band for clusters, for each that may reach beyond it
 CHANCE = 0.05  # that the gain is below its lower limit
 # Of few rows the mean gain of so many splits is taken, since one split hangs on chance as much as on the rows.
 _SPLITS, _FEW = 5, 10_000
+
+
+@dataclass(frozen=True)
+class ClassLosses(Result):
+    """How good probabilities of several classes are.
+
+    Attributes
+    ----------
+    accuracy, mean_confidence : float
+        Share of the rows whose most probable class occurred, and the mean probability of that class.
+    log_loss : float
+        Mean of minus the logarithm of the probability of the class that occurred; infinite if one of these was 0.
+    brier_score : float
+        Mean sum over all classes of the squared differences between outcome and probability, in [0, 2].
+    """
+
+    accuracy: float
+    mean_confidence: float
+    log_loss: float
+    brier_score: float
+
+    @classmethod
+    def of(cls, scores: ClassScores) -> ClassLosses:
+        """Compute them."""
+        squares = np.einsum("ij,ij->i", scores.proba, scores.proba)
+        each = scores.predicted == scores.code, scores.of_confidence().score, log_losses(scores)
+        return cls(
+            *(float(np.average(values, weights=scores.weight)) for values in (*each, squares + 2.0 * scores.miss - 1.0))
+        )
+
+
+def log_losses(scores: ClassScores) -> FloatArray:
+    """Return minus the logarithm of the probability of the class that occurred, row by row."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.log(scores.probability_of(scores.code))) + 0.0
+
+
+@dataclass(frozen=True)
+class ClassRecalibration(Result):
+    """Probabilities of several classes before and after recalibration, on rows that it was not fitted to.
+
+    Attributes
+    ----------
+    n, n_fitted : int
+        Rows that were judged, and rows that the maps of each part of them were fitted to.
+    members : tuple of str
+        What was pooled, as `calibrant.MulticlassAutoCalibrator` calls it.
+    losses_before, losses_after : ClassLosses
+        Accuracy, log loss and Brier score.
+    worst_before, worst_after : float
+        Calibration error of the class with the largest one.
+    gain, gain_error : float
+        Mean fall of the log loss per row, and its standard error, which takes the maps as given; infinite and NaN if a
+        probability of 0 was wrong.
+    gain_lower : float
+        Lower 95% confidence limit for the fall on new rows, by the map that is fitted to all, as of
+        `calibrant.auditing.Recalibration`.
+    decisions_changed : float
+        Share of the rows whose most probable class is another one.
+    unchanged : bool
+        Whether `calibrant.MulticlassAutoCalibrator`, fitted to all rows, leaves them as they are; of more than 40,000
+        probabilities, whether it would by what is seen in the rows that were judged.
+    """
+
+    n: Count
+    n_fitted: Count
+    members: tuple[str, ...]
+    losses_before: ClassLosses
+    losses_after: ClassLosses
+    worst_before: float
+    worst_after: float
+    gain: float
+    gain_error: float
+    gain_lower: float
+    decisions_changed: float
+    unchanged: bool
+
+    @property
+    def improves(self) -> bool:
+        """Whether probabilities are changed, and the log loss of rows that the maps were not fitted to falls."""
+        return not self.unchanged and self.gain > 0.0
+
+
+@dataclass(frozen=True)
+class MeanRecalibration(Result):
+    """What `calibrant.calibrators.AutoMeanCalibrator` does to predictions of rows that it was not fitted to.
+
+    Attributes
+    ----------
+    chosen : str
+        The map that it chooses on all rows: "identity", "scale", "power" or "isotonic".
+    n : int
+        Rows that were judged, each half of them by the map of the other one.
+    error_before, error_after : float
+        Calibration errors, in the unit of the certificate.
+    deviance_before, deviance_after : float
+        Mean Poisson deviance per unit of weight, which is smaller where predictions are better.
+    upper_limit : float or None
+        Above which no recalibrated mean is: the largest outcome there can be, of rows without exposure.
+    """
+
+    chosen: str
+    n: Count
+    error_before: float
+    error_after: float
+    deviance_before: float
+    deviance_after: float
+    upper_limit: float | None
 
 
 @dataclass(frozen=True)
@@ -341,3 +468,136 @@ def _gain(
     of_cluster = np.bincount(cluster, np.concatenate(falls), len(rows.size)).astype(np.float64)
     without = jackknife.means_without(of_cluster)
     return gain, float(jackknife.deviation(((without - gain) ** 2).sum()))
+
+
+# Up to so many probabilities maps are fitted for each fold. Of more they are fitted once, to half of the rows or so
+# many probabilities, drawn at random, and judged on so many of others.
+_FOLDED, _FITTED, _JUDGED = 40_000, 100_000, 1 << 20
+_LEAST = 1_000  # rows that are fitted to, if there are twice as many
+
+
+def class_recalibration(
+    scores: ClassScores, *, n_folds: int, random_state: int | np.random.Generator
+) -> ClassRecalibration | None:
+    """Fit the pool of `MulticlassAutoCalibrator` to some of the rows, or clusters, and judge it on others.
+
+    The weights of the pool for a part of the rows are chosen on the other parts. None if there are fewer than two rows
+    for each fold, or lists of some classes only.
+    """
+    n_folds = check_count("n_folds", n_folds, 2, "five folds are customary")
+    units = len(scores) if scores.cluster is None else int(scores.cluster.max()) + 1
+    if units < 2 * n_folds:
+        return None
+    # The calibrator's own source of folds, so that its decision is the one that is reported.
+    rng = np.random.default_rng(random_state)
+    cluster = None if scores.cluster is None else number_by_content(scores.cluster, row_hashes(scores))
+    sample = ClassSample(scores.proba, scores.code, cluster=cluster)
+    used = {name: make() for name, (make, suits) in MEMBERS.items() if suits(*sample.proba.shape)}
+    members = {"identity": Identity(), **used}
+    n_fitted, parts, mapped = _judged(list(members.values()), sample, n_folds, rng)
+    likelihoods = [likelihood_of(values, sample.code[part]) for values, part in zip(mapped, parts, strict=True)]
+    after = np.concatenate(list(_pooled(mapped, likelihoods)))
+    rows, likelihood = np.concatenate(parts), np.concatenate(likelihoods, axis=1)
+    code = sample.code[rows]
+    before, repaired = (ClassScores(scores.classes, code, proba) for proba in (sample.proba[rows], after))
+    fall = log_losses(before) - log_losses(repaired)
+    gain = float(fall.mean())
+    number = np.arange(len(rows)) if cluster is None else number_values(cluster[rows])
+    gain_error = _standard_error(fall, number) if math.isfinite(gain) else math.nan
+    return ClassRecalibration(
+        n=len(rows),
+        n_fitted=n_fitted,
+        members=tuple(members),
+        losses_before=ClassLosses.of(before),
+        losses_after=ClassLosses.of(repaired),
+        worst_before=class_wise_calibration(before).worst,
+        worst_after=class_wise_calibration(repaired).worst,
+        gain=gain,
+        gain_error=gain_error,
+        gain_lower=lower_gain(gain, normal_quantile(1.0 - CHANCE) * gain_error, len(rows) / n_fitted),
+        decisions_changed=float((before.predicted != repaired.predicted).mean()),
+        unchanged=not is_repaired(
+            rise_of(likelihood, np.ones(len(rows)), None if cluster is None else number), float(sample.proba.min())
+        ),
+    )
+
+
+def _standard_error(values: FloatArray, unit: IntArray) -> float:
+    """Return the standard error of a mean over rows, of which those of one unit depend on each other."""
+    sums = np.bincount(unit, values - values.mean())
+    return float(np.linalg.norm(sums) / len(values))
+
+
+def _judged(
+    members: Sequence[ClassMap], sample: ClassSample, n_folds: int, rng: np.random.Generator
+) -> tuple[int, list[IntArray], list[FloatArray]]:
+    """Return how many rows were fitted to each time, parts of the others, and what members make of each part."""
+    n, classes = sample.proba.shape
+    if n * classes <= _FOLDED:
+        parts: list[IntArray] = []
+        mapped = []
+        for part, values in held_out(members, sample, n_folds, rng):
+            report_progress(f"Recalibration, fold {len(parts) + 1}", (len(parts) + 1) / n_folds)
+            parts.append(part)
+            mapped.append(values)
+        return n - len(part), parts, mapped
+    order, n_fitted = rng.permutation(n), min(n // 2, max(_LEAST, _FITTED // classes))
+    n_judged = min(n - n_fitted, max(2 * n_fitted, _JUDGED // classes))
+    ends = np.array([n_fitted, n_fitted + (n_judged + 1) // 2, n_fitted + n_judged])
+    if sample.cluster is not None:  # clusters stay whole
+        order = key_order(rng.permutation(int(sample.cluster.max()) + 1)[sample.cluster])
+        of_cluster = np.flatnonzero(np.diff(sample.cluster[order], append=-1)) + 1
+        last = np.minimum(np.searchsorted(of_cluster, ends), len(of_cluster) - np.arange(3, 0, -1))
+        ends = of_cluster[np.maximum.accumulate(last - np.arange(3)) + np.arange(3)]
+    fitted, *parts = np.split(order[: ends[-1]], ends[:-1])
+    maps = [deepcopy(member).fit_rows(sample.pick(fitted)) for member in members]
+    return len(fitted), parts, [np.stack([one.map_rows(sample.proba[part]) for one in maps]) for part in parts]
+
+
+def _pooled(mapped: list[FloatArray], likelihoods: list[FloatArray]) -> Iterator[FloatArray]:
+    """Pool what the members make of each part, with the weights that are best on the other parts."""
+    for i, part in enumerate(mapped):
+        others = np.concatenate([of for j, of in enumerate(likelihoods) if j != i], axis=1)
+        one = np.ones(others.shape[1])
+        value = np.maximum(np.tensordot(pool_weights(others, one, one, PRIOR), part, axes=1), FLOOR)
+        yield value / value.sum(axis=1, keepdims=True)
+
+
+_MOST = 200_000  # rows of each half at most
+
+
+def mean_recalibration(table: OutcomeTable, random_state: int | np.random.Generator) -> MeanRecalibration | None:
+    """Fit the map that `AutoMeanCalibrator` chooses to each half of the rows, and judge it on the other one.
+
+    None where it cannot be fitted or judged: where predictions or outcomes are negative, or outcomes other than 0 too
+    few, or there are no two halves.
+    """
+    rng = generator_for(table, random_state)
+    rows = table.rows
+    cluster = np.arange(len(rows)) if rows.cluster is None else rows.cluster
+    side = rng.permutation(np.arange(int(cluster.max()) + 1) % 2)[cluster]
+    halves = [_at_most(np.flatnonzero(side == i), rng) for i in range(2)]
+    judged = np.concatenate(halves)
+    limit = None if table.weighting == "exposure" else table.limits[1]
+
+    def judge(prediction: FloatArray) -> tuple[float, float]:
+        outcome, weight = rows.outcome[judged], rows.weight[judged]
+        of = OutcomeTable.from_outcomes(
+            outcome, prediction, exposure=weight, limits=(None, None), relative_to=table.relative_to
+        )
+        return mean_calibration_error(of), mean_deviance(of)
+
+    try:
+        report_progress("Recalibration")
+        chosen = AutoMean(upper_limit=limit).fit(table.pick(_at_most(np.arange(len(rows)), rng))).chosen_
+        maps = [AutoMean(upper_limit=limit).fit(table.pick(half)) for half in halves]
+        parts = [one._predict(rows.prediction[half]) for one, half in zip(maps[::-1], halves, strict=True)]
+        before, after = judge(rows.prediction[judged]), judge(np.concatenate(parts))
+    except DataError:
+        return None
+    return MeanRecalibration(chosen, len(judged), before[0], after[0], before[1], after[1], limit)
+
+
+def _at_most(rows: IndexArray, rng: np.random.Generator) -> IndexArray:
+    """Draw rows at random if they are more than maps are fitted to."""
+    return rows if len(rows) <= _MOST else rng.choice(rows, _MOST, replace=False)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from calibrant.auditing.about import Documented
-from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import DETAILS, audit_facts
-from calibrant.auditing.findings import AuditFindings, DrawnAudit, Findings
+from calibrant.auditing.findings import AuditFindings, ClassFindings, DrawnAudit, Findings
 from calibrant.auditing.paragraph import results_paragraph
 from calibrant.auditing.wording import error_limits, error_range, words_of
 from calibrant.table.numbers import hanging, html_table, number, wrapped

@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from calibrant.auditing.class_findings import ClassFindings, ClassRecalibration
-from calibrant.auditing.findings import AuditFindings, Findings
-from calibrant.auditing.mean_findings import MeanFindings, MeanRecalibration
-from calibrant.auditing.recalibration import Recalibration
+from calibrant.auditing.findings import AuditFindings, ClassFindings, Findings, MeanFindings
+from calibrant.auditing.recalibration import ClassRecalibration, MeanRecalibration, Recalibration
 from calibrant.auditing.verdict import Said, asked_about, said_of
 from calibrant.auditing.warnings import IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate

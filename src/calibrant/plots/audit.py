@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from calibrant.auditing.class_facts import worst_first
-from calibrant.auditing.class_findings import ClassFindings
-from calibrant.auditing.findings import Findings
-from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.findings import ClassFindings, Findings, MeanFindings
 from calibrant.auditing.verdict import verdict_sentence
 from calibrant.certificates import PartTable
 from calibrant.curves import Curve

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.findings import MeanFindings
 from calibrant.curves import ConcentrationCurve, MeanCurve, binned_means, isotonic_means
 from calibrant.errors import ArgumentError
 from calibrant.plots.canvas import Canvas, write_ticks

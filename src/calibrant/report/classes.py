@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from calibrant.auditing import class_facts
-from calibrant.auditing.class_findings import ClassFindings
+from calibrant.auditing.findings import ClassFindings
 from calibrant.auditing.wording import words_of
 from calibrant.decisions import ClassConfusion
 from calibrant.plots.audit import ClassErrorDisplay, small_diagrams

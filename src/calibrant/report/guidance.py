@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from calibrant.auditing.about import LABELS, NO_CHECKLIST
-from calibrant.auditing.class_findings import ClassFindings
-from calibrant.auditing.findings import Findings
-from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.findings import ClassFindings, Findings, MeanFindings
 from calibrant.report.view import Cell
 from calibrant.table.results import joined
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from calibrant.auditing.mean_findings import MeanFindings
+from calibrant.auditing.findings import MeanFindings
 from calibrant.certificates.mean_results import SHARES
 from calibrant.plots.means import mean_displays
 from calibrant.report.parts import Content, paragraphs, part, section, table

@@ -6,11 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from calibrant.auditing import wording
-from calibrant.auditing.class_findings import ClassFindings
 from calibrant.auditing.facts import audit_facts
-from calibrant.auditing.findings import Findings
+from calibrant.auditing.findings import ClassFindings, Findings, MeanFindings
 from calibrant.auditing.index import AuditIndex
-from calibrant.auditing.mean_findings import MeanFindings
 from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.auditing.verdict import verdict_meaning
 from calibrant.errors import ArgumentError

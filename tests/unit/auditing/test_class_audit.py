@@ -10,7 +10,7 @@ import pytest
 import calibrant as cal
 from calibrant.auditing.advice import advise_on_parts
 from calibrant.auditing.class_audit import _null_errors
-from calibrant.auditing.class_recalibration import class_recalibration
+from calibrant.auditing.recalibration import class_recalibration
 from calibrant.auditing.summary import details, summary
 from calibrant.auditing.warnings import wide_for_classes
 from calibrant.auditing.wording import MARGINAL
@@ -148,7 +148,7 @@ def test_no_gain_is_seen_in_noise():
 
 def test_many_rows_are_fitted_to_in_part(monkeypatch):
     for name, value in {"_FOLDED": 1_000, "_LEAST": 10, "_FITTED": 300, "_JUDGED": 3 * 400}.items():
-        monkeypatch.setattr(f"calibrant.auditing.class_recalibration.{name}", value)
+        monkeypatch.setattr(f"calibrant.auditing.recalibration.{name}", value)
     effect = class_recalibration(scores_of(800, power=3.0), n_folds=5, random_state=0)
     assert (effect.n_fitted, effect.n) == (100, 400)
     assert effect.improves

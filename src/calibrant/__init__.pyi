@@ -36,8 +36,8 @@ from calibrant.calibrators import VennAbersCalibrator as VennAbersCalibrator
 from calibrant.certificates.calibration_test import calibration_test as calibration_test
 from calibrant.certificates.certify import certify as certify
 from calibrant.certificates.plan import plan as plan
+from calibrant.comparing.compare import Comparison as Comparison
 from calibrant.comparing.compare import compare as compare
-from calibrant.comparing.results import Comparison as Comparison
 from calibrant.decisions import Selection as Selection
 from calibrant.errors import ArgumentError as ArgumentError
 from calibrant.errors import CalibrantError as CalibrantError

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import calibrant as cal
 from calibrant.cli.main import app
 from calibrant.comparing import MeasureDifference
-from calibrant.comparing.results import summary
+from calibrant.comparing.compare import summary
 
 GOLDEN = Path(__file__).parent / "golden"
 ONE, TWO = "champion of 2025", "new"

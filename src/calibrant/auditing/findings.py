@@ -1,4 +1,4 @@
-"""The findings of an audit: what those of every kind have, and all numbers about events, several classes and amounts."""
+"""The findings of an audit: what those of every kind have, and all numbers of each kind."""
 
 from __future__ import annotations
 

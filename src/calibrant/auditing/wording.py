@@ -11,7 +11,7 @@ from calibrant.auditing.recalibration import ClassRecalibration, MeanRecalibrati
 from calibrant.auditing.verdict import Said, asked_about, said_of
 from calibrant.auditing.warnings import IN_SAMPLE
 from calibrant.certificates import CalibrationTest, Certificate
-from calibrant.certificates.mean_results import EXTRAPOLATED, SHARES
+from calibrant.certificates.means import EXTRAPOLATED, SHARES
 from calibrant.certificates.results import Side
 from calibrant.decisions import Decision
 from calibrant.metrics import BetweenClusters

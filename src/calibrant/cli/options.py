@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from calibrant.auditing.class_audit import ClassAudit
     from calibrant.auditing.event_audit import Audit
     from calibrant.auditing.mean_audit import MeanAudit
-    from calibrant.comparing.results import Comparison
+    from calibrant.comparing.compare import Comparison
 
 _QUOTES = "'\""
 # Parameters of commands that say where rows come from and how results are shown.

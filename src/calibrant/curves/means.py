@@ -41,7 +41,7 @@ class MeanCurve(Curve):
         How the intervals were made; None if there are none.
     """
 
-    _display = "plots.means.MeanReliabilityDisplay"
+    _display = "plots.audit.MeanReliabilityDisplay"
 
 
 def binned_means(
@@ -151,7 +151,7 @@ class ConcentrationCurve(CumulativeResiduals):
         What `share` is a share of: rows, exposure or weight.
     """
 
-    _display = "plots.means.ConcentrationDisplay"
+    _display = "plots.audit.ConcentrationDisplay"
 
     concentration: FloatArray
     lorenz: FloatArray

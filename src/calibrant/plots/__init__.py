@@ -8,6 +8,8 @@ behind the picture.
 from calibrant.keywords import check_package
 from calibrant.plots.audit import AuditDisplay as AuditDisplay
 from calibrant.plots.audit import ClassErrorDisplay as ClassErrorDisplay
+from calibrant.plots.audit import ConcentrationDisplay as ConcentrationDisplay
+from calibrant.plots.audit import MeanReliabilityDisplay as MeanReliabilityDisplay
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay as CumulativeResidualsDisplay
 from calibrant.plots.decisions import CostCurveDisplay as CostCurveDisplay
 from calibrant.plots.decisions import DecisionCurveDisplay as DecisionCurveDisplay
@@ -18,8 +20,6 @@ from calibrant.plots.forest import ForestDisplay as ForestDisplay
 from calibrant.plots.forest import GradeDisplay as GradeDisplay
 from calibrant.plots.forest import SegmentDisplay as SegmentDisplay
 from calibrant.plots.forest import SegmentMapDisplay as SegmentMapDisplay
-from calibrant.plots.means import ConcentrationDisplay as ConcentrationDisplay
-from calibrant.plots.means import MeanReliabilityDisplay as MeanReliabilityDisplay
 from calibrant.plots.models import ComparisonDisplay as ComparisonDisplay
 from calibrant.plots.models import DifferenceDisplay as DifferenceDisplay
 from calibrant.plots.models import Model as Model

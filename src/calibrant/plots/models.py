@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from calibrant.comparing.compare import Comparison, MeasureDifference, difference, interval, verdict
 from calibrant.comparing.losses import MEASURES
-from calibrant.comparing.results import Comparison, MeasureDifference, difference, interval, verdict
 from calibrant.curves import CumulativeResiduals, Curve, binned_curve, cumulative_residuals, local_curve
 from calibrant.errors import ArgumentError
 from calibrant.metrics import CutoffCalibration, cutoff_calibration

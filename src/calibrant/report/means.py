@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from calibrant.auditing.findings import MeanFindings
-from calibrant.certificates.mean_results import SHARES
-from calibrant.plots.means import mean_displays
+from calibrant.certificates.means import SHARES
+from calibrant.plots.audit import mean_displays
 from calibrant.report.parts import Content, paragraphs, part, section, table
 from calibrant.report.pictures import Picture
 from calibrant.report.sections import grades_part, recalibration_part, segments_part

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from calibrant.comparing.compare import Comparison, comparison_facts
 from calibrant.comparing.losses import MEASURES
-from calibrant.comparing.results import Comparison, comparison_facts
 from calibrant.plots import ComparisonDisplay, DecisionCurveDisplay, DifferenceDisplay, Model
 from calibrant.references import cite
 from calibrant.report.parts import (

@@ -15,7 +15,7 @@ def compare(context: typer.Context, prediction: list[str], as_json: bool) -> Non
     All intervals hold together with the confidence.
     """
     from calibrant.comparing.compare import compare as run_compare
-    from calibrant.comparing.results import summary
+    from calibrant.comparing.compare import summary
 
     result = with_report(run_compare, f"columns {', '.join(prediction)}", context)
     if as_json:

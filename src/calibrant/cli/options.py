@@ -46,6 +46,7 @@ _OPTIONS = {
 }
 
 _COMPUTED = 0.9  # share of the job until a result is there that a report shows
+_HEADS = ("title", "note", "author")  # of a report
 
 _Result = TypeVar("_Result", "Audit", "ClassAudit", "MeanAudit", "Comparison")
 
@@ -219,11 +220,14 @@ def name_of(source: Any) -> str:
 
 
 def check_report_of(context: typer.Context, *inputs: Any) -> None:
-    """Raise an error if a report that is asked for cannot be written, beside what is read."""
+    """Raise an error if a report that is asked for cannot be written, beside what is read, or only its head is given."""
     if context.params["report"] is not None:
         from calibrant.report.files import check_report
 
         check_report(context.params["report"], *inputs)
+    elif heads := [name for name in _HEADS if context.params.get(name) is not None]:
+        remedy = f"add --report PATH, or leave --{heads[0]} out"
+        raise ArgumentError(f"--{heads[0]} with --report, which it heads", "no report", remedy)
 
 
 def write_report_of(context: typer.Context, render: Callable[..., str]) -> None:
@@ -237,7 +241,7 @@ def write_report_of(context: typer.Context, render: Callable[..., str]) -> None:
 
 def said_of(context: typer.Context) -> dict[str, Any]:
     """Return what heads a report."""
-    return {name: context.params[name] for name in ("title", "note", "author")}
+    return {name: context.params[name] for name in _HEADS}
 
 
 def with_report(function: Callable[..., _Result], columns: str, context: typer.Context, **further: Any) -> _Result:

@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 def by_command(folder, *options):
     done = CliRunner().invoke(
-        app, ["audit", str(folder / "a.csv"), "--outcome", "y", "--prediction", "p", "--json", *options]
+        app, ["audit", str(folder / "a.csv"), "--outcome", "y", "--prediction", "p", "--json", *map(str, options)]
     )
     assert done.exit_code == 0, done.output
     return json.loads(done.stdout)["provenance"]
@@ -69,7 +69,7 @@ def test_every_route_gives_the_same_fingerprint_and_digest(folder):
         cal.audit(cal.Query(f"SELECT * FROM '{folder / 'a.csv'}'"), **NAMES),
     ]
     found = {(audit.provenance.fingerprint, audit.provenance.digest) for audit in audits}
-    ours = by_command(folder, "--title", "Of the command line")
+    ours = by_command(folder, "--report", folder / "a.html", "--title", "Of the command line")
     assert found == {(ours["fingerprint"], ours["digest"])}
     assert len(ours["fingerprint"]) == len(ours["digest"]) == 16
 
@@ -214,13 +214,11 @@ def test_what_is_too_long_to_hash_is_not(folder, monkeypatch):
 
 
 def test_commands_are_recorded(folder):
-    found = by_command(
-        folder, "--title", "PD model 3", "--note", "It's a test", "--author", "Me", "--confidence", "0.9"
-    )
-    file = folder / "a.csv"
+    file, head = folder / "a.csv", ("--title", "PD model 3", "--note", "It's a test", "--author", "Me")
+    found = by_command(folder, "--report", folder / "a.md", *head, "--confidence", "0.9")
     assert found["command"] == (
-        f"calibrant audit {file} --outcome y --prediction p --json --title 'PD model 3' --note \"It's a test\" "
-        "--author Me --confidence 0.9"
+        f"calibrant audit {file} --outcome y --prediction p --json --report {folder / 'a.md'} "
+        "--title 'PD model 3' --note \"It's a test\" --author Me --confidence 0.9"
     )
     assert found["source"] == str(file)
     assert found["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()

@@ -76,7 +76,6 @@ IN_A_SHELL = {
     "counts as outcomes": (
         csv([0, 1, 4, *Y[3:]]), AUDIT, "two label values", "0, 1, 4", "--kind amount judges",
     ),
-    "one outcome only": (csv(y=[0] * 20), AUDIT, "rows of both classes", "only negatives", "(--pos-label)"),
     "a misspelt outcome": (
         csv(["yes", "no"] * 10), [*AUDIT, "--pos-label", "Yes"], "positive label 'Yes'", "'yes', 'no'", "--pos-label",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from calibrant.auditing.mean_warnings import ABOUT_UNITS, FEW_DECIDE
 from calibrant.auditing.next_steps import Asked, NextStep, next_step, recalibration
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.verdict import OPEN
-from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, REVERSED, WIDE_TOLERANCE, error_of_half
+from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, ONE_OUTCOME, REVERSED, WIDE_TOLERANCE, error_of_half
 from calibrant.auditing.wording import (
     BEYOND_CHANCE,
     MAPS,
@@ -29,9 +29,6 @@ from calibrant.certificates import Certificate
 from calibrant.printable import visible_name
 from calibrant.segments.columns import are_periods
 from calibrant.table.numbers import counted, share, write_change, write_interval
-
-if TYPE_CHECKING:
-    from calibrant.auditing.segment_audit import SegmentAudit
 
 NO_ADVICE = Advice("none", "")  # of an audit that is not complete
 
@@ -68,10 +65,12 @@ def advise(audit: Findings, asked: Asked, *, segments_differ: bool | None, expec
     is None if segments are off and it was not tested: of too many rows, or of rows in clusters.
     """
     certificate, segments = audit.certificate, audit.segments
-    off = "" if segments is None else segments.off_sentence()
+    named = {} if segments is None else segments.levels_by_column()
+    off = "" if segments is None or not named else segments.off_sentence()
     codes = {warning.code for warning in audit.warnings}
     first: _Weighed | None = next((advice for code, advice in _FIRST.items() if code in codes), None)
-    named = {} if segments is None else _levels_of(segments)
+    if first is None and ONE_OUTCOME in codes and certificate is not None and audit.weights != "chances":
+        first = _of_one_outcome(audit, certificate, off)
     periods = [name for name, levels in named.items() if are_periods(levels)]
     columns = tuple(name for name in named if name not in periods)
     if audit.weights == "chances":
@@ -97,15 +96,6 @@ def advise(audit: Findings, asked: Asked, *, segments_differ: bool | None, expec
         return Advice(action, reason)
     next_ = next_step(step[0] if step else action, asked, certificate, columns, expected_brier=expected_brier)
     return Advice(action, reason, *next_)
-
-
-def _levels_of(segments: SegmentAudit) -> dict[str, set[str]]:
-    """Return the names of the levels of each column."""
-    levels: dict[str, set[str]] = {}
-    for names, of in zip(segments.columns_of, segments.levels, strict=True):
-        for name, level in zip(names, of, strict=True):
-            levels.setdefault(name, set()).add(level)
-    return levels
 
 
 def _weighed(audit: Findings) -> _Weighed:
@@ -141,6 +131,16 @@ def _weighed(audit: Findings) -> _Weighed:
         reason = f"{compatible}, but also with a large one: these {units} are too few to tell{meanwhile}."
         return "collect more data", reason
     return "leave alone", f"{compatible}{unchanged}."
+
+
+def _of_one_outcome(audit: Findings, certificate: Certificate, off: str) -> tuple[Action, str]:
+    """Weigh rows that all have the same outcome, to which no map can be fitted."""
+    shown = "; ".join(filter(None, [_evidence(audit), off]))
+    if certificate.verdict == "certified":
+        within = f"{error_of(certificate)} is certified to be within the tolerance"
+        return "leave alone", "; but ".join(filter(None, [within, shown])) + "."
+    fitted = "no map can be fitted to rows of one outcome"
+    return "collect more data", f"{shown or 'the error is compatible with perfect calibration'}; {fitted}."
 
 
 def _of_drawn(certificate: Certificate) -> tuple[Action, str]:

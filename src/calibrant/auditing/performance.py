@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,12 +12,12 @@ from calibrant.distributions.cluster_jackknife import LOG
 from calibrant.metrics import brier_score, log_loss
 from calibrant.metrics.estimates import SampledRows, difference_of, label_of, ratio_of
 from calibrant.metrics.proper import log_loss_of, squared_loss_of
-from calibrant.metrics.ranking import area_of
+from calibrant.metrics.ranking import ONE_CLASS, area_of
 from calibrant.metrics.slope import slope_of
 from calibrant.table.clusters import ClusteredRows
 from calibrant.table.pooling import FloatArray
 from calibrant.table.results import Estimate, Result
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, has_both_classes
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def performance_of(
     threshold: float | None = None,
     unseen_clusters: bool = False,
 ) -> Performance:
-    """Compute them all from rows of both classes; the threshold is that of the costs."""
+    """Compute them all; the threshold is that of the costs."""
     clusters = rows if isinstance(rows, ClusteredRows) else None
     table = rows.table if isinstance(rows, ClusteredRows) else rows
     sample = SampledRows(table, clusters, confidence_level, unseen_clusters)
@@ -111,6 +112,8 @@ def _scaled_brier(sample: SampledRows) -> Estimate:
     either end of its interval. To first order it does not matter; for scores that are of hardly any use it does.
     """
     brier, share = brier_score(sample.table), sample.table.base_rate
+    if not has_both_classes(sample.table):
+        return sample.estimate(math.nan, (math.nan, math.nan), ONE_CLASS)
     if sample.jackknife is not None:
         rates = sample.ratios_without(label_of, _one)
         with np.errstate(divide="ignore", invalid="ignore"):

@@ -51,7 +51,7 @@ from calibrant.table.parameters import check_count, failure_probability
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray, NumberArray, key_order, number_values, pool_counts
 from calibrant.table.progress import report_progress
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, has_both_classes
 from calibrant.table.seeding import generator_for, held_out_units, split_counts
 
 # Pools of logistic maps may fall by rounding, since exp is not monotone to the last digit.
@@ -284,7 +284,8 @@ def cross_fitted(
     Returns
     -------
     Recalibration or None
-        None if there are fewer than two rows (or clusters) per fold, or weights do not count rows.
+        None if there are fewer than two rows (or clusters) per fold, all have the same outcome, or weights do not
+        count rows.
 
     Examples
     --------
@@ -303,7 +304,7 @@ def cross_fitted(
         table, units, folds = rows.table, float(len(rows.size)), partial(_folds_of_clusters, rows)
     else:
         table, units, folds = rows, rows.total if rows.independent else 0, partial(_folds_of_rows, rows)
-    if units < 2 * n_folds:
+    if units < 2 * n_folds or not has_both_classes(table):
         return None
     rng = generator_for(rows, random_state)
     pool = calibrator() if whole is None and isinstance(calibrator, type) else whole

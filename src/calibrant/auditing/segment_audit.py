@@ -120,6 +120,14 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     def _repr_html_(self) -> str:
         return html_grid(self.claim, *audit_rows(self))
 
+    def levels_by_column(self) -> dict[str, set[str]]:
+        """Return the names of the levels of each column that divides the rows: a segment may be all of them."""
+        levels: dict[str, set[str]] = {}
+        for names, of, n in zip(self.columns_of, self.levels, self.rows.tolist(), strict=True):
+            if len(names) == 1 and n < self.n:
+                levels.setdefault(names[0], set()).add(of[0])
+        return levels
+
     def verdict_counts(self) -> str:
         """Say how many segments have each verdict."""
         verdicts = self.verdicts.tolist()
@@ -205,7 +213,7 @@ def audit_segments(
     Raises
     ------
     DataError
-        If the rows cannot be used, or a column names no segments: dates, one value, nearly one value per row.
+        If the rows cannot be used, or a column names no segments: dates, no value, nearly one value per row.
     ArgumentError
         If a parameter is out of range.
 
@@ -306,13 +314,15 @@ def segments_differ(audit: SegmentAudit, rows: Rows) -> bool | None:
 
     Of more than 120,000 rows as many are drawn at random; more than a million in files or engines stay there.
     """
-    if not (audit.off_sentence() and audit.exact):
+    levels = audit.levels_by_column()
+    of_both = audit.observed_rate.max() > 0.0 and audit.observed_rate.min() < 1.0  # else no map can be fitted
+    if not (levels and of_both and audit.exact and audit.off_sentence()):
         return None
     from calibrant.calibrators import SegmentCalibrator
 
     arrays = rows.held()
     n = len(arrays.label)
     chosen = np.arange(n) if n <= _ENOUGH else np.random.default_rng(0).permutation(n)[:_ENOUGH]
-    columns = {name: column_values(values, name)[chosen] for name, values in arrays.by.items()}
+    columns = {name: column_values(values, name)[chosen] for name, values in arrays.by.items() if name in levels}
     repair = SegmentCalibrator().fit(arrays.score[chosen], arrays.label[chosen], columns)
     return bool(repair.decision_ == "repaired")

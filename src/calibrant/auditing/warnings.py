@@ -22,10 +22,10 @@ from calibrant.metrics.ranking import area_of
 from calibrant.printable import shell_word, visible_name
 from calibrant.sources.given import RowOrder
 from calibrant.table.clusters import ClusteredRows, Repeated
-from calibrant.table.numbers import about, counted, given, number, score_text, share, write_interval
+from calibrant.table.numbers import about, counted, given, number, rows, score_text, share, write_interval
 from calibrant.table.pooling import FloatArray, pool_counts
 from calibrant.table.results import Result
-from calibrant.table.score_table import ScoreTable
+from calibrant.table.score_table import ScoreTable, has_both_classes
 
 DECISIONS = "decisions"
 FEW_CLUSTERS = "few_clusters"
@@ -33,6 +33,7 @@ IN_SAMPLE = "in_sample"
 REPEATED_IDS = "repeated_ids"
 REVERSED = "reversed_labels"
 WIDE_TOLERANCE = "wide_tolerance"
+ONE_OUTCOME = "one_outcome"
 REVERSED_SAID = (
     "Negatives tend to have the higher scores: {}. Is the positive class reversed? Check which outcome counts as 1 "
     "(--pos-label, pos_label=) and that the score is its probability."
@@ -54,8 +55,8 @@ class DataWarning(Result):
 
     Attributes
     ----------
-    code : {"constant_score", "decisions", "dependent_rows", "few_clusters", "in_sample", "repeated_ids", \
-"reversed_labels", "two_scores", "wide_tolerance"}
+    code : {"constant_score", "decisions", "dependent_rows", "few_clusters", "in_sample", "one_outcome", \
+"repeated_ids", "reversed_labels", "two_scores", "wide_tolerance"}
         Which sign.
     message : str
         What was seen and what to do.
@@ -74,12 +75,12 @@ def data_warnings(
     unseen: bool = False,
     tolerance: float | None = None,
 ) -> tuple[DataWarning, ...]:
-    """Return all signs that rows of both classes show; `order` if it is known, and means something.
+    """Return all signs that rows show; `order` if it is known, and means something.
 
     `unseen` says whether intervals allow for clusters of a kind that none shows: then there are some for any clusters.
     """
     table, clusters = (rows.table, rows) if isinstance(rows, ClusteredRows) else (rows, None)
-    signs = [_few_scores(table), _wide_tolerance(table.base_rate, tolerance)]
+    signs = [_one_outcome(table), _few_scores(table), _wide_tolerance(table.base_rate, tolerance)]
     if clusters is not None:
         signs += [_few_clusters(clusters, unseen=unseen), reversed_labels(table, clusters)]
     elif table.independent:
@@ -126,6 +127,17 @@ def _few_scores(table: ScoreTable) -> Iterator[DataWarning]:
         yield DataWarning("two_scores", message)
 
 
+def _one_outcome(table: ScoreTable) -> Iterator[DataWarning]:
+    """Rows of one class: events are few or rare, or the positive class is another. Chance has no part in it."""
+    if not has_both_classes(table):
+        message = (
+            f"No row of {rows(table.n_rows)} is {'negative' if table.k.any() else 'positive'}. Check which value is "
+            "the positive class (--pos-label, pos_label=) and how the rows were selected. If none happened, limits of "
+            "rates and errors hold; there is nothing to rank, or to fit a map to."
+        )
+        yield DataWarning(ONE_OUTCOME, message)
+
+
 def error_of_half(base_rate: float) -> float:
     """Error of predicting half of every risk, or of its difference to 1 where positives are the rule."""
     return 0.5 * min(base_rate, 1.0 - base_rate)
@@ -143,7 +155,7 @@ def wide_for_classes(table: PartErrors, tolerance: float | None) -> Iterator[Dat
 def _wide_tolerance(base_rate: float, tolerance: float | None, of: str = "positive") -> Iterator[DataWarning]:
     """A tolerance that predictions without use would meet."""
     half = error_of_half(base_rate)
-    if tolerance is None or tolerance < half:
+    if tolerance is None or tolerance < half or not half:
         return
     rare = base_rate <= 0.5
     useless = "half of every risk" if rare else "half of every distance to 1"
@@ -194,7 +206,7 @@ def reversed_labels(
 
     The rate of false alarms is that of one end of the interval, about 0.005, where the area is 1/2, and less above.
     """
-    if roc_auc(table) >= 0.5:
+    if not has_both_classes(table) or roc_auc(table) >= 0.5:
         return
     area = area_of(SampledRows(table, clusters, 1.0 - _RATE))
     if area.upper < 0.5:

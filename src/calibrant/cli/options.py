@@ -220,7 +220,7 @@ def name_of(source: Any) -> str:
 
 
 def check_report_of(context: typer.Context, *inputs: Any) -> None:
-    """Raise an error if a report that is asked for cannot be written, beside what is read, or only its head is given."""
+    """Raise an error if a report cannot be written beside what is read, or its head is given but no report."""
     if context.params["report"] is not None:
         from calibrant.report.files import check_report
 

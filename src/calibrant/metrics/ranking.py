@@ -14,10 +14,19 @@ from calibrant.metrics.estimates import SampledRows, Terms, TermSample, sampled_
 from calibrant.table.clusters import Clusters
 from calibrant.table.pooling import FloatArray, IndexArray, NumberArray, key_order
 from calibrant.table.results import Count, Result
-from calibrant.table.score_table import Labels, Scores, ScoreTable, Weights, as_table, need_both_classes
+from calibrant.table.score_table import (
+    Labels,
+    Scores,
+    ScoreTable,
+    Weights,
+    as_table,
+    has_both_classes,
+    need_both_classes,
+)
 
 # Behind fewer effective rows than this a standard error says little.
 _LEAST_EFFECTIVE = 5.0
+ONE_CLASS = "all rows have the same outcome"
 _FEW = "few rows decide, so the interval allows for a row unlike those seen"
 
 
@@ -165,13 +174,16 @@ def roc_auc_interval(
     (0.8889, 0.1571)
     """
     rows = sampled_rows(y_true, y_proba, confidence_level, cluster, unseen_clusters, sample_weight, count, pos_label)
+    need_both_classes(rows.table)
     return area_of(rows)
 
 
 def area_of(sample: SampledRows) -> RocAuc:
-    """Return what `roc_auc_interval` finds of these rows."""
+    """Return what `roc_auc_interval` finds of these rows; of one class no number."""
     table, method, level = sample.table, sample.method, sample.confidence_level
     n_positives, n_negatives = table.positives, float(table.negatives.sum())
+    if not has_both_classes(table):
+        return RocAuc(math.nan, math.nan, math.nan, math.nan, level, n_positives, n_negatives, method, ONE_CLASS)
     low, high = auc_limits(table)
     value, pooled = 0.5 * (low + high), 0.5 * (high - low)
     error = lower = upper = math.nan

@@ -173,7 +173,7 @@ class GradeDisplay(Display):
         most, least = float(points.max()), float(points.min(where=points > 0.0, initial=points.max()))
         right = 1.1 * float(shown.max(where=np.isfinite(shown), initial=most)) or 1.0
         shown = np.clip(shown, -2.0 * right, 2.0 * right)  # where there is no limit the line leaves the picture
-        logarithmic = least < _SMALL * (most if amounts else 1.0) and float(points.min()) >= 0.0
+        logarithmic = 0.0 < least < _SMALL * (most if amounts else 1.0) and float(points.min()) >= 0.0
         left = 0.5 * least if logarithmic else min(0.0, 1.1 * float(points.min()))
         pd, rate, lower, upper = np.maximum(shown, left)
         colours = [palette.orange if verdict else palette.blue for verdict in table["verdict"]]

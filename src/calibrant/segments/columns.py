@@ -292,14 +292,13 @@ class SegmentColumn:
     ) -> SegmentColumn:
         """Choose the segments, as `fit`, from the different values in increasing order and how often each occurs."""
         rows, numeric = int(counts.sum()), is_numeric(levels)
-        _need_two(name, len(levels) + bool(missing), levels)
+        if not levels:
+            raise DataError(f"values in column {name}", "none", f"leave {name} out, or fill it")
         if cuts is not None:
             if not numeric:
                 not_numbers = f"{name}, which holds {_shown(levels)}"
                 raise ArgumentError("`cuts` of a column of numbers", not_numbers, "leave out its cuts")
-            column = cls(name, cuts=clean_cuts(name, cuts), missing=bool(missing))
-            _need_two(name, len(set(column._of_levels(levels).tolist())) + bool(missing), levels)
-            return column
+            return cls(name, cuts=clean_cuts(name, cuts), missing=bool(missing))
         whole = numeric and all(isinstance(level, int) for level in levels)
         if not numeric or (whole and len(levels) == rows):
             refuse_identifier(name, len(levels), rows, numbers=numeric)
@@ -312,7 +311,9 @@ class SegmentColumn:
         rare = int(len(counts) - separate.sum())
         if rare == 1:  # a pool of one level is that level
             separate[:], rare = True, 0
-        _need_two(name, int(separate.sum()) + bool(rare) + bool(missing), levels, min_rows)
+        if not (separate.any() or missing):
+            few = f"{len(levels)}, each with fewer than {min_rows} rows"
+            raise DataError(f"at least one level of column {name} with {min_rows} rows", few, FEWER_ROWS)
         return cls(name, tuple(itertools.compress(levels, separate)), (), rare, bool(missing), bool(rare))
 
     @property
@@ -441,17 +442,6 @@ def refuse_days(name: str, levels: tuple[Level, ...]) -> None:
     """Raise a `DataError` for more dates than make periods, as text or typed."""
     if len(levels) > _MANY and are_days(levels):
         raise describe_dates(name, f"{len(levels)} different dates, {levels[0]} to {levels[-1]}")
-
-
-def _need_two(name: str, segments: int, levels: tuple[Level, ...], min_rows: int | None = None) -> None:
-    """Raise a `DataError` if a column does not divide the rows."""
-    if segments > 1:
-        return
-    remedy = f"leave {name} out: one segment is all rows"
-    if min_rows is not None:
-        few = f"{len(levels)}, each with fewer than {min_rows} rows"
-        raise DataError(f"at least one level of column {name} with {min_rows} rows", few, FEWER_ROWS)
-    raise DataError(f"at least two segments in column {name}", f"one, {_shown(levels)}", remedy)
 
 
 def _shown(levels: tuple[Level, ...]) -> str:

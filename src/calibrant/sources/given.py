@@ -28,7 +28,7 @@ from calibrant.table.parameters import SIDES, Direction, check_choice, check_cou
 from calibrant.table.pooling import FloatArray, IndexArray, IntArray
 from calibrant.table.row_errors import MISSING, and_more, describe_no_rows, renumbered
 from calibrant.table.rules import RowRule
-from calibrant.table.score_table import ScoreTable, as_table, need_both_classes
+from calibrant.table.score_table import ScoreTable, as_table
 
 if TYPE_CHECKING:
     from calibrant.sources.class_files import ClassFile, FileClasses
@@ -49,7 +49,7 @@ class RowOrder(NamedTuple):
 
 
 class AuditedRows(NamedTuple):
-    """Rows of both classes."""
+    """Rows, pooled."""
 
     table: ScoreTable
     clustered: ClusteredRows | None  # if they may depend on each other
@@ -117,7 +117,6 @@ def audited_rows(rows: Rows, *, grouped: bool) -> AuditedRows:
     drawn = rows.drawn
     clustered = rows.clustered() if grouped and drawn is None else None
     table = replace(rows.table() if clustered is None else clustered.table, intake=Intake())  # said of the audit, once
-    need_both_classes(table)
     order = None
     if isinstance(rows, ArrayRows) and rows.weight is None and rows.count is None and drawn is None:
         order = RowOrder(*rows.clean[:2])

@@ -305,8 +305,7 @@ def describe_one_outcome(found: str) -> DataError:
     """Phrase the error for rows of which all are positive, or all negative."""
     remedy = (
         "check which value is the positive class (`pos_label`) and how the rows were selected; if no more than these "
-        "happened, `calibrant.certify`, calibration_test and audit_grades tell what they show, and Monitor reads on; "
-        "judge them as amounts of 0 and 1: `kind='amount'`, with `cap` 1, and `grade` if there is one"
+        "happened, `calibrant.audit` tells what they show, and Monitor reads on"
     )
     return DataError("rows of both classes", found, remedy)
 

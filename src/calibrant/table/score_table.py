@@ -358,9 +358,14 @@ def as_sums(y_true: LabelsOrSums, y_proba: Scores = None, **columns: Any) -> Tab
     return ScoreTable.from_scores(y_true, y_proba, **columns)
 
 
+def has_both_classes(table: ScoreTable) -> bool:
+    """Whether a table has positives and negatives."""
+    return bool((table.k > 0).any() and (table.k < table.n).any())
+
+
 def need_both_classes(table: ScoreTable) -> None:
     """Raise a `DataError` if all rows of a table are positive, or all are negative."""
-    if not ((table.k > 0).any() and (table.k < table.n).any()):
+    if not has_both_classes(table):
         count = f"{table.n_rows:,.15g} row{'' if table.n_rows == 1 else 's'}"
         raise describe_one_outcome(f"only {'positives' if (table.k > 0).any() else 'negatives'} in {count}")
 

@@ -269,17 +269,30 @@ def test_weights():
 
 
 @pytest.mark.parametrize("value", [0, 1])
-def test_one_class_is_refused(value):
-    """The message names what can be said of such rows, and each of these says it."""
-    rows = [value] * 5, [0.5] * 5
-    with pytest.raises(cal.DataError, match="both classes") as caught:
-        cal.audit(*rows)
-    named = {"certify": {}, "calibration_test": {}, "audit_grades": {"grade": ["A"] * 5}}
-    for name, more in named.items():
-        assert name in caught.value.remedy
-        assert getattr(cal, name)(*rows, **more)
-    assert "Monitor" in caught.value.remedy
-    assert cal.Monitor(0.05).update(*rows).rows == 5
+@pytest.mark.parametrize("cluster", [None, np.arange(400) // 4])
+def test_one_class(value, cluster):
+    """What can be known of such rows is that of `certify` and the test; nothing is ranked, fitted or advised to be."""
+    rows = [value] * 400, np.linspace(0.4, 0.6, 400)
+    found = cal.audit(*rows, cluster=cluster, tolerance=0.1, by={"half": np.arange(400) % 2})
+    assert (found.verdict, found.certificate.verdict, found.advice.action) == (
+        "refuted",
+        "refuted",
+        "collect more data",
+    )
+    assert "no map can be fitted to rows of one outcome" in found.advice.reason
+    assert [warning.code for warning in found.warnings] == ["one_outcome"]
+    assert f"is {'negative' if value else 'positive'}" in found.warnings[0].message
+    assert found.certificate.bound == cal.certify(*rows, cluster=cluster, tolerance=0.1).bound
+    assert np.isnan([found.performance.roc_auc.value, found.performance.scaled_brier.value]).all()
+    assert found.recalibration is None
+    assert found.segments.verdict == "refuted"
+
+
+def test_no_event_within_the_tolerance():
+    """O:E is limited as by Clopper and Pearson where scores are equal, and what is certified is left alone."""
+    found = cal.audit([0] * 2_000, [0.001] * 2_000, tolerance=0.01)
+    assert (found.verdict, found.advice.action) == ("certified", "leave alone")
+    assert found.performance.observed_expected.upper == pytest.approx((1.0 - 0.025 ** (1 / 2_000)) / 0.001, rel=1e-3)
 
 
 @pytest.mark.parametrize(

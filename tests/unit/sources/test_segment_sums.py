@@ -134,13 +134,14 @@ def test_columns_of_files_that_name_no_segments(files, few, monkeypatch):
         monkeypatch.setattr(engine, "_MOST_EXACT", 100)
         monkeypatch.setattr(engine, "_MOST_VALUES", 1000)
     wide = Query(
-        "SELECT *, 'row ' || row_number() OVER () AS name, 'a' AS same, "
+        "SELECT *, 'row ' || row_number() OVER () AS name, 'a' AS same, NULL AS nothing, "
         "DATE '2020-01-01' + CAST(row_number() OVER () % 90 AS INTEGER) AS day "
         f"FROM '{files}/rows.parquet'"
     )
-    for name, says in {"name": "different values in", "day": "weekday", "same": "one, 'a'"}.items():
+    for name, says in {"name": "different values in", "day": "weekday", "nothing": "found none"}.items():
         with pytest.raises(DataError, match=says):
             segments_of_source(wide, [name], Request(1, 100, {}))
+    assert segments_of_source(wide, ["same"], Request(1, 100, {})).families[0].columns[0].labels == ("a",)
 
 
 @pytest.mark.parametrize(("name", "write"), [("rows.csv", "to_csv"), ("rows.jsonl", "to_json")])

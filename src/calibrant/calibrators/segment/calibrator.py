@@ -203,6 +203,10 @@ class SegmentCalibrator(RegressorMixin, BaseEstimator, Interpreted, Segment):  #
         values = columns_of(segments, self.by, len(score))
         # Every level counts by itself: shrinkage takes care of rare ones.
         self.columns_ = [SegmentColumn.fit(column, name, min_rows=1) for name, column in values.items()]
+        for column in self.columns_:
+            if len(column) < 2:
+                level, remedy = visible(column.labels[0]), f"leave {column.name} out: one segment is all rows"
+                raise DataError(f"at least two segments in column {column.name}", f"one, {level}", remedy)
         codes = [column.codes(values[column.name]) for column in self.columns_]
         group = None
         if groups is not None:

@@ -175,8 +175,8 @@ KINDS = {
         "z", "f", "audit_means audit", "audit --exposure exposure", "mean_calibration_test calibration_test",
         roles={"exposure": Col("exposure")}, skip=_AMOUNTS,
     ),
-    "grades": Kind("y", "p", "audit_grades audit", "audit --grade grade", roles=_GRADE, skip=_REST),
-    "segments": Kind("y", "p", "audit_segments audit", "audit --by region", roles=_BY, skip=_SEGMENTS),
+    "grades": Kind("y", "p", "audit", "audit --grade grade", roles=_GRADE, skip=_REST),
+    "segments": Kind("y", "p", "audit certify", "audit --by region", roles=_BY, skip=_SEGMENTS),
     "search": Kind("y", "p", "find_segments", roles=_BY, skip=_SEGMENTS, ways=_NO_SHELL),
     "selective": Kind("y", "p", "selective", "selective", **_SELECT),
     "selective, binary": Kind(

@@ -86,7 +86,7 @@ def bounds(world: int) -> Iterator[tuple[str, float, float, float]]:
 
     segment = rng.choice(8, n, p=np.array([8, 7, 6, 5, 4, 3, 2, 1]) / 36.0)
     for direction in ("either", "too low"):
-        found = calibrant.audit_segments(label, score, by={"segment": segment}, direction=direction, min_rows=30)
+        found = calibrant.audit(label, score, by={"segment": segment}, direction=direction, min_rows=30).segments
         rows = zip(found.segment, found.rows, found.upper, found.lower, strict=True)
         for name, size, upper, lower in rows:
             yield f"segments, {direction}, {name}", float(upper), float(lower), float(np.sqrt(0.2 / size))

@@ -156,8 +156,8 @@ def judged(one: Task, runs: Mapping[str, tuple[Numbers, str, float]]) -> Iterato
     for name, (p, decision, seconds) in runs.items():
         rows = (one.test.label, p)
         options: dict[str, Any] = {"by": one.test.segments, "depth": depth}
-        audits = [calibrant.audit_segments(*rows, **options, tolerance=tolerance) for tolerance in (0.05, 0.02)]
-        large = calibrant.audit_segments(*rows, **options, min_rows=_LARGE)
+        audits = [calibrant.audit(*rows, **options, tolerance=tolerance).segments for tolerance in (0.05, 0.02)]
+        large = calibrant.audit(*rows, **options, min_rows=_LARGE).segments
         behind = loss[name] - loss["MCGrad"] if "MCGrad" in loss else np.full(2, np.nan)
         yield Found(
             one.name,

@@ -2,8 +2,9 @@
 
     python -m benchmarks.segments --rounds 3
 
-A Parquet file of ten million rows in 50 segments, read by `calibrant.audit`, and by `audit_segments`, each run in a
-process of its own; and a million rows in arrays with 1000 overlapping segments, beside an audit of the arrays.
+A Parquet file of ten million rows in 50 segments, read by `calibrant.audit`, and by segment by
+`certify`, each run in a process of its own; and a million rows in arrays with 1000 overlapping segments, beside an
+audit of the arrays.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def of_file(name: str, path: Path) -> timing.Run:
     columns: dict[str, Any] = {"outcome": "y", "prediction": "p"}
     contestants: dict[str, Callable[[], Any]] = {
         "audit": lambda: calibrant.audit(str(path), **columns),
-        "audit_segments": lambda: calibrant.audit_segments(str(path), by="branch", **columns),
+        "certify": lambda: calibrant.certify(str(path), by="branch", **columns).parts,
         "find_segments": lambda: calibrant.find_segments(str(path), by="branch", **columns),
     }
     _, seconds = timing.timed(contestants[name])
@@ -61,7 +62,7 @@ def overlapping(rows: int) -> dict[str, Callable[[], Any]]:
     by = {f"column {i}": rng.integers(levels, size=rows) for i, levels in enumerate(_LEVELS)}
     return {
         "audit": lambda: calibrant.audit(label, score),
-        "audit_segments": lambda: calibrant.audit_segments(label, score, by=by, depth=2),
+        "certify": lambda: calibrant.certify(label, score, by=by, depth=2).parts,
         "find_segments": lambda: calibrant.find_segments(label, score, by=by),
     }
 
@@ -86,12 +87,12 @@ def main() -> None:
         )
         return timing.Run(*found)
 
-    runs = timing.in_turn(["audit", "audit_segments", "find_segments"], options.rounds, alone)
+    runs = timing.in_turn(["audit", "certify", "find_segments"], options.rounds, alone)
     timings = [timing.summed_up("Parquet, 50 segments", options.rows, name, of) for name, of in runs.items()]
     kept: dict[str, Any] = {}
     contestants = overlapping(options.arrays)
     timings += timing.side_by_side("arrays, overlapping", options.arrays, contestants, options.rounds, keep=kept)
-    print(f"{kept['audit_segments'].n_segments} overlapping segments", file=sys.stderr)
+    print(f"{len(kept['certify'].name)} overlapping segments", file=sys.stderr)
     for found in timings:
         if found.megabytes is not None:
             print(f"{found.contestant}: {found.megabytes:,.0f} MB at most", file=sys.stderr)

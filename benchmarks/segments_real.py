@@ -56,10 +56,10 @@ def tell(name: str, rows: dict[str, Any], depth: int) -> calibrant.SegmentAudit:
     """Print what is said of segments, at two tolerances."""
     print(f"\n{name}")
     for tolerance in (0.02, 0.05):
-        found = calibrant.audit_segments(**rows, depth=depth, tolerance=tolerance)
+        found = calibrant.audit(**rows, depth=depth, tolerance=tolerance).segments
         counts = {word: int((found.verdicts == word).sum()) for word in ("certified", "undecided", "refuted")}
         print(f"tolerance {tolerance:g}: {counts}, bound {found.bound:.4f}, lower bound {found.lower_bound:.4f}")
-    large = calibrant.audit_segments(**rows, depth=depth, min_rows=1000)
+    large = calibrant.audit(**rows, depth=depth, min_rows=1000).segments
     print(f"{large.n_segments} segments of 1000 rows at least: bound {large.bound:.4f}, table {large.upper.max():.4f}")
     print(calibrant.find_segments(**rows, depth=depth))
     return found

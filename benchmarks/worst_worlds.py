@@ -245,7 +245,7 @@ def graded(world: World, cell: Cell, sample: Sample) -> FloatArray:
     """The same of limits of grades; of a grade that is called off wrongly, and of its total, what is above 1."""
     outcome, words = _columns(world, cell, sample)
     grade = [f"g{one}" for one in sample.segment]
-    found = cal.audit_grades(outcome, sample.predicted, grade, direction=world.direction, **words).grades
+    found = cal.audit(outcome, sample.predicted, grade=grade, direction=world.direction, **words).grades.grades
     result, true = np.zeros(len(NAMES)), world.column("true")[sample.kind]
     for i, name in enumerate(map(str, found["grade"].tolist())):
         here = sample.segment == int(name.rpartition("g")[-1])

@@ -18,6 +18,7 @@ from calibrant.export import compose, from_json, to_json
 from calibrant.table.results import Result
 from calibrant.typed_json import SCHEMA, headed
 from support.parts import fit_rows
+from support.tables import grades_of, segments_of
 
 RNG = np.random.default_rng(6)
 P = RNG.integers(1, 100, 600) / 100
@@ -52,12 +53,12 @@ RESULTS = {
     "certificate of segments": (lambda: cal.certify(LABEL, CLASSES, by={"g": G}), "certificate", SEVERAL),
     "test": (lambda: cal.calibration_test(Y, P), "calibration test", EVENT),
     "test of classes": (lambda: cal.calibration_test(LABEL, CLASSES, n_simulations=9), "calibration test", SEVERAL),
-    "segments": (lambda: cal.audit_segments(Y, P, by={"g": G}), "segment audit", EVENT),
-    "segments of classes": (lambda: cal.audit_segments(LABEL, CLASSES, by={"g": G}), "segment audit", SEVERAL),
-    "segments of amounts": (lambda: cal.audit_segments(Z, F, by={"g": G}, **AMOUNT), "segment audit", "amount"),
+    "segments": (lambda: segments_of(Y, P, by={"g": G}), "segment audit", EVENT),
+    "segments of classes": (lambda: segments_of(LABEL, CLASSES, by={"g": G}), "segment audit", SEVERAL),
+    "segments of amounts": (lambda: segments_of(Z, F, by={"g": G}, **AMOUNT), "segment audit", "amount"),
     "search": (lambda: cal.find_segments(Y, P, by={"g": G}), "segment search", EVENT),
-    "grades": (lambda: cal.audit_grades(Y, P, G), "grade audit", EVENT),
-    "grades of amounts": (lambda: cal.audit_grades(Z, F, G, **AMOUNT), "grade audit", "amount"),
+    "grades": (lambda: grades_of(Y, P, G), "grade audit", EVENT),
+    "grades of amounts": (lambda: grades_of(Z, F, G, **AMOUNT), "grade audit", "amount"),
     "comparison": (lambda: cal.compare(Y, {"old": P, "new": OTHER}), "comparison", EVENT),
     "selection": (lambda: cal.selective(1 - Y, P, target_error=0.3), "selection", None),
     "selections": (lambda: cal.selective(1 - Y, P, target_error=[0.2, 0.3]), "selections", None),

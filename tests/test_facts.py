@@ -5,7 +5,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from calibrant import audit_segments, certify
+from calibrant import certify
+from support.tables import segments_alone
 
 
 @st.composite
@@ -66,9 +67,9 @@ def test_a_count_is_as_many_rows(rows, direction):
         assert one.bound == pytest.approx(two.bound, rel=1e-9)
         assert one.lower_bound == pytest.approx(two.lower_bound, rel=1e-9, abs=1e-12)
         by = {"s": segment}
-        one = audit_segments(label, score, by=by, count=count, min_rows=1, **further, **asked)
+        one = segments_alone(label, score, by=by, count=count, min_rows=1, **further, **asked)
         asked |= {name: of[places] for name, of in further.items()}
-        two = audit_segments(label[places], score[places], by={"s": segment[places]}, min_rows=1, **asked)
+        two = segments_alone(label[places], score[places], by={"s": segment[places]}, min_rows=1, **asked)
         np.testing.assert_allclose(one.upper, two.upper, rtol=1e-9)
         np.testing.assert_allclose(one.lower, two.lower, rtol=1e-9, atol=1e-12)
 
@@ -87,7 +88,7 @@ def test_a_factor_of_all_weights_changes_nothing(rows, factor):
 def test_the_worst_segment_of_clusters_is_bounded_as_its_rows_alone(rows):
     label, score, _, cluster, segment = rows
     assume(all(len(set(cluster[segment == name])) > 12 for name in "ab"))
-    found = audit_segments(label, score, by={"s": segment}, cluster=cluster, min_rows=1)
+    found = segments_alone(label, score, by={"s": segment}, cluster=cluster, min_rows=1)
     alone = []
     for name in found.segment:
         of = segment == name.removeprefix("s = ")
@@ -155,7 +156,7 @@ def test_an_error_on_one_side_says_nothing_of_the_other(rows, direction):
         certify(label, score, cluster=cluster, **asked),
         certify(label, score, **amounts),
         certify(label, score, cluster=cluster, **amounts),
-        audit_segments(label, score, by={"s": segment}, min_rows=1, **asked),
+        segments_alone(label, score, by={"s": segment}, min_rows=1, **asked),
     ]
     assert [(each.lower_bound, each.verdict == "refuted") for each in found] == [(0.0, False)] * len(found)
     assert [each.estimate for each in found[:-1]] == pytest.approx([0.0] * 4)

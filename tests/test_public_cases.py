@@ -22,6 +22,7 @@ import calibrant as cal
 from calibrant import calibrators, curves, metrics
 from calibrant.decisions import net_benefit
 from calibrant.errors import ArgumentError, CalibrantError, DataError
+from support.tables import grades_of, segments_of
 
 MAPS = (
     calibrators.IsotonicCalibrator,
@@ -380,7 +381,7 @@ def test_missing_levels_are_a_segment():
     """model-diagnostics PR 59, PR 44: rows without a level are a level of their own."""
     y, p = drawn(1500, 11)
     g = np.random.default_rng(12).choice(np.array(["a", "b", None], dtype=object), 1500)
-    frame = cal.audit_segments(pd.DataFrame({"y": y, "p": p, "g": g}), outcome="y", prediction="p", by="g").to_frame()
+    frame = segments_of(pd.DataFrame({"y": y, "p": p, "g": g}), outcome="y", prediction="p", by="g").to_frame()
     assert sorted(frame["segment"]) == ["g = a", "g = b", "g = missing"]
     assert frame["rows"].sum() == 1500
 
@@ -457,9 +458,9 @@ def test_concentration_counts_exposure():
 
 def test_grades_without_defaults():
     """GARP, deepcreditrisk: Jeffreys test with no default, and 2 of 6 at PD .0367."""
-    got = cal.audit_grades([1, 1, 0, 0, 0, 0], [0.0367] * 6, ["A"] * 6).to_frame()
+    got = grades_of([1, 1, 0, 0, 0, 0], [0.0367] * 6, ["A"] * 6).to_frame()
     assert got["p_jeffreys"][0] == pytest.approx(2 * beta.cdf(0.0367, 2.5, 4.5), rel=1e-9)
-    none = cal.audit_grades(np.zeros(300, int), [0.0003] * 300, ["A"] * 300).to_frame()
+    none = grades_of(np.zeros(300, int), [0.0003] * 300, ["A"] * 300).to_frame()
     assert none["defaults"][0] == 0
     assert none["verdict"][0] == ""
     assert none["upper"][0] > 0.0003

@@ -10,7 +10,7 @@ Errors of opposite sign cancel on the whole. Bounds for every group at once tell
 import matplotlib.pyplot as plt
 import numpy as np
 
-from calibrant import audit, audit_segments, find_segments
+from calibrant import audit, find_segments
 from calibrant.plots import SegmentDisplay, SegmentMapDisplay
 
 rng = np.random.default_rng(1)
@@ -28,7 +28,7 @@ print(audit(y, p, tolerance=0.03).certificate.verdict)
 # %%
 # No group and no site is refuted, but two of their pairs are. All bounds of the picture hold
 # together with 95% confidence.
-result = audit_segments(y, p, by=by, depth=2, tolerance=0.03)
+result = audit(y, p, by=by, depth=2, tolerance=0.03).segments
 SegmentDisplay(result).plot()
 print(result.segment[result.verdicts == "refuted"].tolist())
 

@@ -14,10 +14,8 @@ from calibrant.auditing.audit import audit as audit
 from calibrant.auditing.class_audit import ClassAudit as ClassAudit
 from calibrant.auditing.event_audit import Audit as Audit
 from calibrant.auditing.grades import GradeAudit as GradeAudit
-from calibrant.auditing.grades import audit_grades as audit_grades
 from calibrant.auditing.mean_audit import MeanAudit as MeanAudit
 from calibrant.auditing.segment_audit import SegmentAudit as SegmentAudit
-from calibrant.auditing.segment_audit import audit_segments as audit_segments
 from calibrant.auditing.segments import SegmentSearch as SegmentSearch
 from calibrant.auditing.segments import find_segments as find_segments
 from calibrant.auditing.selective import selective as selective

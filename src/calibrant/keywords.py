@@ -38,11 +38,6 @@ _ALIKE = (
 )  # fmt: skip
 _COLUMNS = frozenset({"weight", "outcome", "prediction"})
 _WEIGHTS, _SEGMENTS = (next(names for names in _ALIKE if one in names) for one in ("sample_weight", "by"))
-# Functions that have one method -> where another one makes a difference.
-_ONE_METHOD = {
-    "find_segments": "lower bounds have one method; upper bounds of calibrant.audit_segments have another one",
-    "audit_grades": "limits and tests of grades have one method; calibrant.audit_segments has bounds by others",
-}
 _OF_MEANS = "calibrant.audit with kind='amount' takes amounts, counts or shares, their predictions and exposure"
 
 
@@ -107,8 +102,6 @@ def _explained(called: str, known: frozenset[str], name: str, value: Any) -> str
     unexpected = f"{called}() got an unexpected keyword argument {name!r}"
     if "count" in known and name in _WEIGHTS and known.isdisjoint(_WEIGHTS):
         return f"{unexpected}, since weights do not count rows; {PROVED.replace('`', '')}"
-    if name == "method" and called in _ONE_METHOD:
-        return f"{unexpected}, as {_ONE_METHOD[called]}"
     if name == "exposure":
         return f"{unexpected}; {_OF_MEANS}" if known & {"y_proba", "prediction"} else None
     if name in _SEGMENTS and known & {"y_true", "data"} and known.isdisjoint(_SEGMENTS):

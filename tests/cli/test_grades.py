@@ -7,8 +7,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-import calibrant as cal
 from calibrant.cli.main import app
+from support.tables import grades_of
 
 SCALE = {"A": (1500, 1, 0.0005), "B": (600, 13, 0.006), "C": (200, 9, 0.04)}
 
@@ -48,7 +48,7 @@ def test_obligors_that_stand_in_several_rows(file, tmp_path):
 @pytest.mark.slow
 def test_json_edges_standard_input_and_report(file, tmp_path):
     page = tmp_path / "page.html"
-    wanted = cal.audit_grades(file, grade="rating", outcome="y", prediction="p").to_dict()
+    wanted = grades_of(file, grade="rating", outcome="y", prediction="p").to_dict()
     assert json.loads(run(file, "--grade", "rating", "--json").stdout)["grades"] == wanted
     piped = run("-", "--grade", "0.001,0.01", "--json", input=file.read_bytes())
     found = json.loads(piped.stdout)["grades"]["grades"]
@@ -64,7 +64,6 @@ def test_json_edges_standard_input_and_report(file, tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--grade", "rating", "--by", "rating"], "expected --by or --grade, found both"),
         (["--grade", "0.1,0.01"], "expected a column '0.1,0.01'"),
         (["--grade", "rating", "--weight", "w"], "--count of equal ones, found weights that count no rows"),
         (["--grade", "rating", "--kind", "amount", "--outcome", "y", "--prediction", "p"], "--outcome"),

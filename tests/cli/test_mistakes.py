@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 import calibrant as cal
 from calibrant.cli.main import app
+from support.tables import grades_of
 
 Y, P = [0, 1] * 10, [0.2, 0.7] * 10
 AUDIT = ["audit", "FILE", "--outcome", "y", "--prediction", "p"]
@@ -320,8 +321,8 @@ SEVERAL = WORLD[["p_1", "p_2", "p_3"]].to_numpy()
             lambda: cal.selective(WORLD.z, SEVERAL, target_error=0.5),
         ),
         (
-            lambda: cal.audit_grades(cal.ScoreTable.from_scores(WORLD.y, WORLD.p)), "pass the rows", "0.01",
-            lambda: cal.audit_grades(WORLD.y, WORLD.p, [0.5]),
+            lambda: grades_of(cal.ScoreTable.from_scores(WORLD.y, WORLD.p), grade=[0.5]), "pass the rows", "0.01",
+            lambda: grades_of(WORLD.y, WORLD.p, [0.5]),
         ),
         (
             lambda: cal.audit([[0, 1, 1], [1, 0, 0]] * 60, SEVERAL), "each by itself", "argmax",

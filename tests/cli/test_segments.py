@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-import calibrant as cal
 from calibrant.cli.main import app
+from support.tables import segments_of
 
 
 def run(*arguments, stdin=None):
@@ -29,7 +29,7 @@ def file(tmp_path_factory):
 
 @pytest.mark.slow
 def test_text_and_json_are_those_of_python(file):
-    wanted = cal.audit_segments(file, outcome="y", prediction="p", by=["branch", "sex"], depth=2)
+    wanted = segments_of(file, outcome="y", prediction="p", by=["branch", "sex"], depth=2)
     done = run(file, "--by", "branch", "--by", "sex", "--depth", 2)
     assert done.exit_code == 0, done.output
     assert done.stdout.rstrip().endswith(str(wanted))
@@ -47,7 +47,7 @@ def test_rows_of_a_segment_and_cuts(tmp_path):
     y, path = (rng.uniform(size=400) < p).astype(int), tmp_path / "rows.csv"
     path.write_text("\n".join(["y,p,age", *(",".join(map(str, row)) for row in zip(y, p, age, strict=True))]))
     done = run(path, "--by", "age", "--cuts", "age=30,60", "--min-rows", 20, "--json")
-    wanted = cal.audit_segments(path, outcome="y", prediction="p", by="age", cuts={"age": [30, 60]}, min_rows=20)
+    wanted = segments_of(path, outcome="y", prediction="p", by="age", cuts={"age": [30, 60]}, min_rows=20)
     assert (
         json.loads(done.stdout)["segments"]["segment"]
         == wanted.segment.tolist()
@@ -98,8 +98,6 @@ def test_report(file, tmp_path):
         (("--by", "p"), "columns of --by other than the score"),
         (("--by", "sex", "--depth", "2"), "two columns in --by for --depth 2"),
         (("--by", "sex", "--weight", "w"), "weights that count no rows"),
-        (("--by", "sex", "--grade", "branch"), "pass a column that joins both, such as 'north C', as --grade"),
-        (("--by", "sex", "--grade", "0.2,0.5"), "found both; audit each segment by itself"),
     ],
 )
 def test_mistakes(file, options, says):

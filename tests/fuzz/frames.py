@@ -128,7 +128,7 @@ def _clustered(frame: Any) -> Any:
 
 
 def _segments(frame: Any) -> Any:
-    found = cal.audit_segments(frame, outcome="y", prediction="p", by="g", min_rows=5)
+    found = cal.audit(frame, outcome="y", prediction="p", by="g", min_rows=5).segments
     return found.error.tolist()
 
 
@@ -138,7 +138,7 @@ FUNCTIONS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "ScoreTable.from_frame, weight": ("ypw", _weighted),
     "audit": ("yp", _audit),
     "audit, clusters": ("ypg", _clustered),
-    "audit_segments": ("ypg", _segments),
+    "audit, by": ("ypg", _segments),
     "compare": ("ypq", lambda frame: cal.compare(frame, outcome="y", prediction=["p", "q"]).models),
 }
 

@@ -79,7 +79,7 @@ _METRICS = [
 FUNCTIONS: dict[str, tuple[str, Function]] = {
     "audit": ("ypw", _audited),
     "audit, clusters": ("ypg", _clustered),
-    "audit_segments": ("ypg", lambda y, p, w, g: cal.audit_segments(y, p, by={"g": g}, min_rows=5).error.tolist()),
+    "audit, by": ("ypg", lambda y, p, w, g: cal.audit(y, p, by={"g": g}, min_rows=5).segments.error.tolist()),
     "find_segments": ("ypg", lambda y, p, w, g: str(cal.find_segments(y, p, by={"g": g}))),
     "compare": ("yp", lambda y, p, w, g: cal.compare(y, {"a": p, "b": np.linspace(0.0, 1.0, N)}).models),
     "Monitor.update": ("yp", lambda y, p, w, g: cal.Monitor(tolerance=0.02).update(y, p).evidence),

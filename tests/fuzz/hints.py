@@ -35,7 +35,7 @@ from fuzz.oracles import run
 ROWS, STEPS = 240, 8
 COMMANDS: dict[str, Any] = typer.main.get_command(app).commands  # type: ignore[attr-defined]
 # Functions of columns by name, outcomes and predictions; those of arrays take the same in this order.
-NAMED = ("audit", "audit_grades", "audit_segments", "selective", "selective_binary", "amounts", "read_table")
+NAMED = ("audit", "find_segments", "selective", "selective_binary", "amounts", "read_table")
 OF_AMOUNTS = {"amounts": partial(cal.audit, kind="amount")}
 ARRAYS: dict[str, Callable[..., Any]] = {
     **{name: getattr(cal, name) for name in NAMED if name not in ("amounts", "read_table")},
@@ -56,7 +56,7 @@ SHELL = {
     "recalibrate": {"--model": "OUT.json", "--method": "platt"},
     "monitor": {"--tolerance": "0.05", "--state": "STATE.json"},
 }
-NEEDS = {"audit_grades": {"grade": "group"}, "audit_segments": {"by": "group", "min_rows": 5}}
+NEEDS = {"find_segments": {"by": "group", "min_rows": 5}}
 
 
 @dataclass
@@ -337,13 +337,11 @@ def _of_means(call: Call, said: re.Match[str]) -> Call:
     return replace(call, name="amounts", roles=roles, options=options)
 
 
-def _in_arrays(call: Call, said: re.Match[str]) -> Call:
-    """Ask what needs no rows of both classes; such functions take arrays."""
+def _audited(call: Call, said: re.Match[str]) -> Call:
+    """Ask for an audit, which needs no rows of both classes."""
     roles = dict(list(call.roles.items())[:2])
     pos_label = {"pos_label": call.options["pos_label"]} if "pos_label" in call.options else {}
-    if said[0] != "audit_grades":
-        return replace(call, door="arrays", name=said[0].removeprefix("calibrant."), roles=roles, options=pos_label)
-    return replace(call, name=said[0], options={"grade": list(call.columns)[3]} | pos_label)
+    return replace(call, door="arrays", name="audit", roles=roles, options=pos_label)
 
 
 def _one_segment(call: Call, said: re.Match[str]) -> Call:
@@ -417,7 +415,7 @@ FOLLOWED: list[tuple[str, Callable[[Call, re.Match[str]], Call]]] = [
     (r"(?:drop|repair)(?: or repair| or correct)? (?:these|those) rows|convert or drop", _dropped),
     (r"calibrant\.audit with kind='amount'|calibrant\.AutoMeanCalibrator (?=repairs)", _of_means),
     (r"calibrant audit (?=with --kind)|calibrant recalibrate FILE (?=--kind)", _of_means),
-    (r"calibrant\.certify(?=, )|calibration_test(?= and)|audit_grades(?= tell)", _in_arrays),
+    (r"calibrant\.audit(?= tells)", _audited),
     (r"call it on the rows of each segment", _one_segment),
     (r"join small ones", _joined),
     (r"as a column of ('[^']*'|[^ ]+) or not", _against_others),

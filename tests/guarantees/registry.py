@@ -56,23 +56,6 @@ ELSEWHERE = {
         "guarantees/test_normal_and_anytime.py::test_anytime_bound_is_seldom_ever_below_the_truth",
         "guarantees/test_search.py::test_no_population_found_in_which_a_claim_fails_too_often",
     ],
-    "audit_segments": [
-        "guarantees/test_segments.py::test_bounds_of_one_column_are_those_of_the_theory",
-        "guarantees/test_segments.py::test_bounds_of_one_score_exactly",
-        "guarantees/test_segments.py::test_everything_holds_together",
-        "guarantees/test_class_table.py::test_classes_in_segments_hold_together",
-        "guarantees/test_class_table.py::test_classes_in_segments_of_clusters_hold_together",
-        "guarantees/test_chances.py::test_classes_in_segments_hold_together",
-    ],
-    "audit_grades": [
-        "guarantees/test_grades.py::test_limits_of_all_grades_hold_together",
-        "guarantees/test_chances.py::test_limits_of_grades_hold_together",
-        "guarantees/test_grades.py::test_right_pds_are_seldom_called_off",
-        "guarantees/test_grades.py::test_narrower_limits_and_single_tests_would_be_caught",
-        "guarantees/test_grades.py::test_right_pds_of_panels_in_many_samples",
-        "guarantees/test_grades.py::test_right_amounts_are_seldom_called_off_and_limits_hold",
-        "unit/distributions/test_event_count.py::test_mean_limits_hold_whatever_the_probabilities",
-    ],
     "metrics.mean_bias": [
         "guarantees/test_mean_intervals.py::test_balance_and_bias_of_rows",
         "guarantees/test_mean_intervals.py::test_balance_where_few_rows_decide",
@@ -141,6 +124,19 @@ ELSEWHERE = {
 # Of functions that have an entry there: tests of other kinds of outcomes.
 OTHER_KINDS = {
     "audit": [
+        "guarantees/test_segments.py::test_bounds_of_one_column_are_those_of_the_theory",
+        "guarantees/test_segments.py::test_bounds_of_one_score_exactly",
+        "guarantees/test_segments.py::test_everything_holds_together",
+        "guarantees/test_class_table.py::test_classes_in_segments_hold_together",
+        "guarantees/test_class_table.py::test_classes_in_segments_of_clusters_hold_together",
+        "guarantees/test_chances.py::test_classes_in_segments_hold_together",
+        "guarantees/test_grades.py::test_limits_of_all_grades_hold_together",
+        "guarantees/test_chances.py::test_limits_of_grades_hold_together",
+        "guarantees/test_grades.py::test_right_pds_are_seldom_called_off",
+        "guarantees/test_grades.py::test_narrower_limits_and_single_tests_would_be_caught",
+        "guarantees/test_grades.py::test_right_pds_of_panels_in_many_samples",
+        "guarantees/test_grades.py::test_right_amounts_are_seldom_called_off_and_limits_hold",
+        "unit/distributions/test_event_count.py::test_mean_limits_hold_whatever_the_probabilities",
         "guarantees/test_mean_intervals.py::test_right_amounts_are_seldom_recalibrated",
         # of the certificate that it holds
         "guarantees/test_means.py::test_capped_outcomes",

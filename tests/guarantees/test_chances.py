@@ -8,6 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant import certify
 from support.counting import assert_failures_within
+from support.tables import grades_alone, segments_alone
 
 DELTA = 0.05
 ROUNDING = 1e-12
@@ -260,7 +261,7 @@ def count_of_grades(runs, seed, *, right, drawn=True):
         true = np.array([0.02, 0.05, 0.1])
         seen, label = rng.random(20_000) < chance, rng.random(20_000) < rate
         asked = {"chance": chance[seen], "smallest_chance": 0.02} if drawn else {}
-        found = cal.audit_grades(label[seen], (true if right else 2 * true)[grade[seen]], grade[seen], **asked).grades
+        found = grades_alone(label[seen], (true if right else 2 * true)[grade[seen]], grade[seen], **asked).grades
         for i, part in enumerate((1.0, 0.4)):
             middle = found["observed_rate"]
             lower, upper = (middle + part * (found[name] - middle) for name in ("lower", "upper"))
@@ -320,7 +321,7 @@ def count_of_classes(world, smallest, runs, seed):
     for _ in range(runs):
         label, segment, chance = world.draw(30_000, rng)
         asked = {"by": {"s": segment}, "chance": chance, "smallest_chance": world.chance[1] if smallest else None}
-        found = cal.audit_segments(label, np.tile(world.predicted, (len(label), 1)), classes=[0, 1, 2], **asked)
+        found = segments_alone(label, np.tile(world.predicted, (len(label), 1)), classes=[0, 1, 2], **asked)
         true, worst = world.errors(found.segment.tolist()), int(found.error.argmax())
         for i, part in enumerate((1.0, 0.5)):
             upper, lower = (found.error + part * (end - found.error) for end in (found.upper, found.lower))

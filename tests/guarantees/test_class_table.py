@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import multinomial
 
-from calibrant import ClassScores, ScoreTable, audit_segments, certify
+from calibrant import ClassScores, ScoreTable, certify
 from calibrant.certificates.events import EventPart
 from calibrant.certificates.question import Question
 from calibrant.table.cumulative_residuals import cumulative_residuals, extremes
@@ -18,6 +18,7 @@ from support.counting import (
     per_count,
     worst_failure_probability,
 )
+from support.tables import segments_alone
 
 DELTA = 0.05
 ROUNDING = 1e-12
@@ -266,7 +267,7 @@ def of_segments(offsets, n, runs, factor=1.0, size=1, seed=21):
         label = np.minimum(2, ((proba + moved).cumsum(axis=1)[segment] < drawn[:, None]).sum(axis=1))
         clusters = None if size == 1 else np.repeat(np.arange(n // size), size)
         shown = {"by": {"segment": segment}, "cluster": clusters, "min_rows": 1}
-        found = audit_segments(label, proba[segment], classes=[0, 1, 2], **shown)
+        found = segments_alone(label, proba[segment], classes=[0, 1, 2], **shown)
         upper, bound = (found.error + factor * (each - found.error) for each in (found.upper, found.bound))
         too_low = (upper < truth - ROUNDING).any() or float(np.max(bound)) < truth.max() - ROUNDING
         wrong += bool(too_low or (found.lower > truth + ROUNDING).any())

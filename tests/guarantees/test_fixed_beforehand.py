@@ -8,10 +8,10 @@ whether the bound failed, and whether one would that takes what was seen for wha
 import numpy as np
 import pytest
 
-import calibrant as cal
 from calibrant import certify
 from calibrant.errors import DataError
 from support.counting import assert_failures_within
+from support.tables import segments_alone
 
 DELTA, RUNS = 0.05, 100
 ROUNDING = 1e-12
@@ -75,7 +75,7 @@ def segments_that_were_seen(rng):
     rare = rng.random(1_000) < 1e-3
     label = np.where(rare, 1, rng.random(1_000) < 0.5)
     branch = np.where(rare, "new", rng.choice(["north", "south"], 1_000))
-    segments = cal.audit_segments(label, np.full(1_000, 0.5), by={"branch": branch}, min_rows=1)
+    segments = segments_alone(label, np.full(1_000, 0.5), by={"branch": branch}, min_rows=1)
     assert f"None of the {2 + rare.any()} segments listed" in segments.claim
     return segments.bound < (0.5 if rare.any() else 0.0), segments.bound < 0.5
 

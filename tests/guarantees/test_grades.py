@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from calibrant import audit_grades
 from calibrant.distributions.binomial import ClusteredCounts
 from calibrant.distributions.total_ratio import DrawTotals
 from support.counting import assert_failures_within, assert_seldom
 from support.panels import MONTHLY, panel
+from support.tables import grades_alone
 
 SAMPLES = 1000
 # Rates at which single limits are nearly as often wrong as they may be: few grades, so that all of them are seldom so.
@@ -30,7 +30,7 @@ def outcomes(seed, failed, *, spread=0.0, wrong=1.0, **keywords):
     rng = np.random.default_rng(seed)
     grade, chance = portfolio(spread)
     for _ in range(SAMPLES):
-        yield failed(audit_grades(rng.random(len(chance)) < chance, wrong * chance, grade, **keywords).grades)
+        yield failed(grades_alone(rng.random(len(chance)) < chance, wrong * chance, grade, **keywords).grades)
 
 
 def misses(grades):
@@ -74,7 +74,7 @@ def panels(samples, failed, *, obligors=2600, monthly=MONTHLY, by="obligor", dir
     for seed in range(samples):
         rows = panel(np.random.default_rng([seed, obligors]), obligors, monthly=monthly)
         clusters = rows.obligor if by == "obligor" else None
-        yield failed(audit_grades(rows.default, rows.pd, rows.grade, cluster=clusters, direction=direction).grades)
+        yield failed(grades_alone(rows.default, rows.pd, rows.grade, cluster=clusters, direction=direction).grades)
 
 
 @pytest.mark.parametrize("direction", ["too low", "either"])
@@ -102,7 +102,7 @@ def test_right_pds_are_seldom_called_too_high_where_obligors_with_many_rows_may_
     for _ in range(samples):
         default = rng.random(len(size)) < pd
         asked = {"cluster": obligor, "direction": "too high"}
-        found = audit_grades(default[obligor].astype(int), np.full(len(obligor), pd), ["A"] * len(obligor), **asked)
+        found = grades_alone(default[obligor].astype(int), np.full(len(obligor), pd), ["A"] * len(obligor), **asked)
         failed += off(found.grades) or found.grades["upper"][0] < pd
         of_defaults = size[default]
         largest = np.array([float(of_defaults.max(initial=1))])
@@ -160,7 +160,7 @@ def pools(draw, failed, samples, *, clusters=None, wrong=1.0, **keywords):
             shared = draw(rng, clusters)[0][cluster]
             amount = np.where(rng.random(len(POOLS)) < 0.5, shared, amount)
         chosen = {"limits": limits, "cluster": cluster} | keywords
-        result = audit_grades(amount, np.full(len(POOLS), wrong * mean), POOLS, kind="amount", **chosen)
+        result = grades_alone(amount, np.full(len(POOLS), wrong * mean), POOLS, kind="amount", **chosen)
         yield failed(result.grades, mean)
 
 
@@ -195,7 +195,7 @@ def test_right_amounts_without_a_cap_where_clusters_with_many_rows_may_have_none
     for _ in range(samples):
         of_cluster = np.where(rng.random(310) < 0.1, rng.gamma(2.0, 0.5, 310), 0.0)
         asked = {"kind": "amount", "cluster": cluster, "direction": "too high"}
-        found = audit_grades(of_cluster[cluster], np.full(len(cluster), mean), ["A"] * len(cluster), **asked)
+        found = grades_alone(of_cluster[cluster], np.full(len(cluster), mean), ["A"] * len(cluster), **asked)
         failed += off(found.grades) or found.grades["upper"][0] < mean
         low, high = np.zeros(310), np.full(310, np.inf)
         totals = DrawTotals(size * of_cluster, mean * size, size, low, high, np.ones(310))
@@ -238,7 +238,7 @@ def test_sizes_of_the_t_test_are_about_those_counted():
     for seed in range(400):
         amount, mean = high_lgds(np.random.default_rng(seed), 30)
         chosen = {"kind": "amount", "direction": "too low", "limits": (0.0, 1.0)}
-        total = audit_grades(amount, np.full(30, mean), ["A"] * 30, **chosen).total
+        total = grades_alone(amount, np.full(30, mean), ["A"] * 30, **chosen).total
         counted.append(total["p_t"] <= 0.05)
         said.append(total["size_t"])
     assert 0.06 < np.mean(counted) < 0.13

@@ -8,7 +8,8 @@ from scipy.optimize import brentq
 from scipy.special import rel_entr
 from scipy.stats import binom, norm
 
-from calibrant import audit, audit_segments, find_segments
+from calibrant import audit, find_segments
+from support.tables import segments_alone
 
 DELTA = 0.05
 
@@ -129,7 +130,7 @@ def test_bounds_of_one_column_are_those_of_the_theory(direction):
     label, score, group = rows_of({"a": 40_000, "b": 6000, "c": 900, "d": 200})
     if direction == "too high":  # most scores of the groups are too low
         label, score = ~label, np.round(1.0 - score, 2)
-    found = audit_segments(label, score, by={"g": group}, direction=direction)
+    found = segments_alone(label, score, by={"g": group}, direction=direction)
     assert (found.lower > 0.0).any()
     check(found, {"g": group}, label, score, {("g",): 4}, mixed=False)
 
@@ -138,14 +139,14 @@ def test_bounds_of_one_column_are_those_of_the_theory(direction):
 def test_bounds_of_overlapping_families_share_the_confidence():
     label, score, group = rows_of({"a": 30_000, "b": 9000, "c": 1500})
     half = np.where(np.arange(len(group)) % 3, "x", "z")
-    found = audit_segments(label, score, by={"g": group, "h": half}, depth=2)
+    found = segments_alone(label, score, by={"g": group, "h": half}, depth=2)
     check(found, {"g": group, "h": half}, label, score, {("g",): 3, ("h",): 2, ("g", "h"): 6}, mixed=True)
 
 
 @pytest.mark.slow
 def test_a_pool_is_not_taken_for_alike():
     label, score, group = rows_of({"a": 9000, "b": 3000, "c": 60, "d": 50})
-    found = audit_segments(label, score, by={"g": group})
+    found = segments_alone(label, score, by={"g": group})
     pool = "other (2 levels)"
     assert found.segment[-1] == f"g = {pool}"
     by = {"g": np.where(np.isin(group, ["c", "d"]), pool, group)}
@@ -173,7 +174,7 @@ def test_bounds_of_one_score_exactly(score, direction):
     ends = []
     for k in range(rows + 1):
         label = np.r_[np.arange(rows) < k, np.arange(beside) < round(score * beside)]
-        found = audit_segments(label, scores, by={"g": group}, direction=direction)
+        found = segments_alone(label, scores, by={"g": group}, direction=direction)
         ends.append((found.upper[0], found.lower[0]))
     upper, lower = np.array(ends).T
     rates = np.r_[np.linspace(0.0, 1.0, 401), np.clip([score + upper + 1e-9, score - upper - 1e-9], 0.0, 1.0).ravel()]
@@ -205,7 +206,7 @@ def test_everything_holds_together(name):
     wrong = 0
     for _ in range(runs):
         label = rng.random(cells * rows) < score + off
-        found = audit_segments(label, scores, by={"g": group}, tolerance=tolerance)
+        found = segments_alone(label, scores, by={"g": group}, tolerance=tolerance)
         false = "certified" if off > tolerance else "refuted"
         wrong += bool(
             (found.upper < off - 1e-12).any()
@@ -227,7 +228,7 @@ def test_everything_holds_together_on_one_side(direction):
     wrong = 0
     for _ in range(runs):
         label = rng.random(5_000) < scores + np.repeat(shift, 500)
-        found = audit_segments(label, scores, by={"g": group}, direction=direction, tolerance=off - 1e-9)
+        found = segments_alone(label, scores, by={"g": group}, direction=direction, tolerance=off - 1e-9)
         wrong += bool(
             (found.upper < true - 1e-12).any()
             or (found.lower > true + 1e-12).any()
@@ -289,11 +290,11 @@ def test_bounds_of_clusters_in_segments_hold_together(clusters, rows, spread, to
     rng, samples, wrong, missed, shrunk = np.random.default_rng(8), 200, 0, 0, 0
     for _ in range(samples):
         label, score, cluster, segment = clustered_segments(rng, clusters, rows, spread)
-        found = audit_segments(label, score, by={"s": segment}, cluster=cluster, tolerance=tolerance, min_rows=1)
+        found = segments_alone(label, score, by={"s": segment}, cluster=cluster, tolerance=tolerance, min_rows=1)
         wrong += bool((found.lower > 0.0).any())
         shown = np.where(segment == "a", score / 1.5, score)
         truth = float(score[segment == "a"].mean()) / 3.0  # of scores near it, in the interval of all
-        found = audit_segments(label, shown, by={"s": segment}, cluster=cluster, tolerance=tolerance, min_rows=1)
+        found = segments_alone(label, shown, by={"s": segment}, cluster=cluster, tolerance=tolerance, min_rows=1)
         missed += found.upper[0] < truth
         shrunk += found.error[0] + 0.1 * (found.upper[0] - found.error[0]) < truth
     allowed = DELTA * samples + 2.0 * math.sqrt(DELTA * samples)
@@ -336,8 +337,8 @@ def test_p_values_of_right_totals_are_seldom_small(kind):
         if kind == "clusters":
             label, score, cluster, segment = clustered_segments(rng, 12, 60, 0.8)
             asked = {"by": {"s": segment}, "min_rows": 1}
-            p_value = audit_segments(label, score, cluster=cluster, **asked).p_value[0]
-            less = audit_segments(label, score, **asked).p_value[0]
+            p_value = segments_alone(label, score, cluster=cluster, **asked).p_value[0]
+            less = segments_alone(label, score, **asked).p_value[0]
         else:
             segment, mean = np.where(np.arange(400) % 3 == 0, "a", "b"), rng.uniform(0.5, 2.0, 400)
             sigma = 1.5 if kind == "heavy amounts" else 0.5

@@ -14,6 +14,7 @@ from calibrant.errors import ArgumentError
 from calibrant.report import models
 from calibrant.table.results import Fact
 from support.html_page import NASTY, Page
+from support.tables import segments_of
 
 pytestmark = pytest.mark.slow  # the audits take ten seconds
 
@@ -132,7 +133,7 @@ def others():
     alarmed = cal.Monitor(tolerance=0.01)
     alarmed.update(y, p**0.5)
     return {
-        "segments": cal.audit_segments(y, p, by={"sex": np.arange(1_000) % 2, NASTY: y % 2}, tolerance=0.05),
+        "segments": segments_of(y, p, by={"sex": np.arange(1_000) % 2, NASTY: y % 2}, tolerance=0.05),
         "comparison": cal.compare(y, {"old": p, NASTY: p**1.3}, costs=(1, 4)),
         "three models": cal.compare(y, {"a": p, "b": p**1.3, "c": p**0.7}),
         "monitor": alarmed,

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from calibrant import ScoreTable, audit_segments
+from calibrant import ScoreTable
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, DataError, SourceError
 from calibrant.sources.files import read_table
@@ -20,6 +20,7 @@ from calibrant.sources.query import Query
 from calibrant.sources.schema import Schema
 from support.postgresql import running_server
 from support.routes import held_rows
+from support.tables import segments_of
 
 RNG = np.random.default_rng(3)
 P = RNG.random(500)
@@ -86,8 +87,8 @@ def test_segments_of_sqlite_are_numbers_where_all_values_are(tmp_path):
         columns = (column.tolist() for column in (label, score, age))
         connection.executemany("INSERT INTO scores VALUES (?, ?, ?)", zip(*columns, strict=True))
     connection.close()
-    found = audit_segments(Query("SELECT * FROM scores", str(path)), by="age", outcome="y", prediction="p")
-    assert found.to_dict() == audit_segments(label, score, by={"age": age}).to_dict()
+    found = segments_of(Query("SELECT * FROM scores", str(path)), by="age", outcome="y", prediction="p")
+    assert found.to_dict() == segments_of(label, score, by={"age": age}).to_dict()
 
 
 def test_a_query_may_name_files(tmp_path):

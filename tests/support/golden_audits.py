@@ -25,6 +25,7 @@ from calibrant import calibrators, certificates
 from calibrant.cli.main import app
 from calibrant.errors import CalibrantError
 from calibrant.table.results import Result
+from support.tables import grades_of, segments_of
 
 # --- Rows
 
@@ -199,8 +200,8 @@ def _refusals():
         "rows that do not add up": lambda: cal.audit([0, 1, 2], [[0.5, 0.2, 0.2]] * 3),
         "means without a cap": lambda: cal.audit(OUTCOMES, MEANS, tolerance=0.1, limits=(5, 0), kind="amount"),
         "predictions": lambda: cal.audit([1, 2], [0.0, 1.0], kind="amount"),
-        "grades": lambda: cal.audit_grades(y, p, ["A", "B"]),
-        "segments": lambda: cal.audit_segments(FRAME, outcome="y", prediction="p", by="region"),
+        "grades": lambda: grades_of(y, p, ["A", "B"]),
+        "segments": lambda: segments_of(FRAME, outcome="y", prediction="p", by="region"),
         "one model": lambda: cal.compare(y, {"a": p}),
         "selective": lambda: cal.selective([0, 2, 1, 1], p),
         "monitor": cal.Monitor,
@@ -270,9 +271,9 @@ SITUATIONS: dict[str, Callable[[], Any]] = {
     "means with clusters": lambda: cal.audit(OUTCOMES, MEANS, cluster=np.arange(len(MEANS)) % 50, kind="amount"),
     "means with weights": lambda: cal.audit(OUTCOMES, MEANS, weight=EXPOSURE, tolerance=0.5, kind="amount"),
     "means of shares": lambda: cal.audit(OUTCOMES / 20, MEANS / 20, limits=(0, 1), tolerance=0.1, kind="amount"),
-    "grades": lambda: cal.audit_grades(FRAME["y"], FRAME["p"], FRAME["g"]),
-    "grades of rare events": lambda: cal.audit_grades(*_RARE, [0.2, 0.5, 0.7], direction="too low"),
-    "segments": lambda: cal.audit_segments(FRAME, outcome="y", prediction="p", by=["g", "h"], depth=2, tolerance=0.3),
+    "grades": lambda: grades_of(FRAME["y"], FRAME["p"], FRAME["g"]),
+    "grades of rare events": lambda: grades_of(*_RARE, [0.2, 0.5, 0.7], direction="too low"),
+    "segments": lambda: segments_of(FRAME, outcome="y", prediction="p", by=["g", "h"], depth=2, tolerance=0.3),
     "search of segments": lambda: cal.find_segments(FRAME, outcome="y", prediction="p", by=["g", "h"], min_rows=20),
     "two models": lambda: cal.compare(Y_HIGH, _COMPARED),
     "three models with costs": lambda: cal.compare(Y_HIGH, _COMPARED | {"flat": P_HIGH / 2 + 0.2}, costs=(1, 2)),

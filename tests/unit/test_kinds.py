@@ -15,6 +15,7 @@ import calibrant as cal
 from calibrant import kinds
 from calibrant.cli.main import app
 from calibrant.kinds import BUILT_IN, kind_named
+from support.tables import grades_of, segments_of
 
 N = 1_200
 NAMES = {"outcome": "end", "prediction": "f"}
@@ -136,7 +137,7 @@ def test_certificates_and_tests_are_those_of_rows_made_by_hand(call, frame, furt
         assert tested.to_json() == cal.calibration_test(*by_hand(frame), **amounts, **given).to_json()
 
 
-@pytest.mark.parametrize("verb", [cal.audit_segments, cal.find_segments])
+@pytest.mark.parametrize("verb", [segments_of, cal.find_segments])
 def test_segments_are_those_of_rows_made_by_hand(call, frame, verb):
     made = call(verb, Waiting("start"), **NAMES, **FURTHER)
     alone = verb(*by_hand(frame), kind="amount", limits=(0, 30), **columns_of(frame, **FURTHER))
@@ -144,8 +145,8 @@ def test_segments_are_those_of_rows_made_by_hand(call, frame, verb):
 
 
 def test_grades_are_those_of_rows_made_by_hand(call, frame):
-    made = call(cal.audit_grades, Waiting("start"), **NAMES, grade="region")
-    alone = cal.audit_grades(*by_hand(frame), frame["region"], kind="amount", limits=(0, 30))
+    made = call(grades_of, Waiting("start"), **NAMES, grade="region")
+    alone = grades_of(*by_hand(frame), frame["region"], kind="amount", limits=(0, 30))
     assert made.grades["p_value"].tolist() == alone.grades["p_value"].tolist()
 
 

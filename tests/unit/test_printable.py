@@ -14,6 +14,7 @@ from calibrant.errors import DataError
 from calibrant.plots import draw
 from calibrant.printable import shell_word, visible, visible_lines, without_passwords
 from calibrant.report.selective import render_selective
+from support.tables import segments_of
 
 EVIL = "a\x1b[2J\x07\n\r\x9b\u202eb"
 SHOWN = r"a\x1b[2J\x07\n\r\x9b\u202eb"
@@ -67,7 +68,7 @@ def test_tables_and_sentences_name_segments_and_models_so():
     y[group == EVIL] = 1 - y[group == EVIL]
     repaired = cal.SegmentCalibrator(cal.PlattCalibrator(), n_folds=2).fit(p, y, {EVIL: group})
     for found in (
-        cal.audit_segments(y, p, by={"g": group}),
+        segments_of(y, p, by={"g": group}),
         cal.compare(y, {EVIL: p, "other": 1 - p}),
         repaired.gains_,
         repaired.interpret(),
@@ -100,7 +101,7 @@ def test_pictures_name_them_so():
     y, group = (rng.uniform(size=400) < p).astype(int), rng.choice([EVIL, "other"], 400)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for found in (cal.audit_segments(y, p, by={"g": group}), cal.compare(y, {EVIL: p, "other": p / 2})):
+        for found in (segments_of(y, p, by={"g": group}), cal.compare(y, {EVIL: p, "other": p / 2})):
             figure = Figure()
             draw(found, figure.subplots())
             figure.savefig(io.BytesIO())

@@ -56,8 +56,7 @@ def audit(
     Parameters
     ----------
     data, prediction : array-like of shape (n,); or (n,) and (n, K)
-        Labels and probabilities of the positive class, or a `ScoreTable`; labels and probabilities of all classes, or
-        `ClassScores`; amounts and predicted means, or an `OutcomeTable`.
+        Labels and probabilities of the positive class, or of all classes; amounts and predicted means; or their table.
     outcome : str, optional
         With it `data` has columns: any dataframe, files or a `calibrant.Query`. `outcome` and `prediction` then name
         them; those of classes are a list or a pattern such as ``'p_*'``, with their labels as `classes`.
@@ -83,9 +82,10 @@ def audit(
         Weight of a cluster at most, in rows, by default none and in a verdict 1; whether intervals allow for clusters
         that are like none of these, as verdicts do unless asymptotic.
     by, depth, min_rows, cuts : optional
-        Columns that make segments: asks for joint bounds, of several classes in each, as `calibrant.audit_segments`.
+        Columns whose levels are segments, of at least `min_rows` rows, with joint bounds (of several classes in each);
+        numbers are cut at quintiles, or at `cuts`. With depth 2 pairs of levels too.
     grade : str, array-like of shape (n,), or increasing numbers, optional
-        Rating grades or pools to test, see `calibrant.audit_grades`; without `by` and weights of events.
+        Grades or pools to test: a column of names, or predictions at which they end; without weights of events.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
     n_folds, random_state : int, and int or numpy.random.Generator

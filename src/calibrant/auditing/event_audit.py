@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from calibrant.auditing.advice import NO_ADVICE, advise
 from calibrant.auditing.evidence import statements_about
 from calibrant.auditing.findings import Findings
-from calibrant.auditing.grades import edges_of, grade_audit, grade_columns
+from calibrant.auditing.grades import grade_audit, grading_of
 from calibrant.auditing.measures import decision_curve, drawable_band, loess, measure
 from calibrant.auditing.next_steps import Asked
 from calibrant.auditing.performance import performance_of
@@ -54,10 +55,11 @@ def audit_events(asked: Asked) -> Audit:
     question = asked.question()
     question.need_for(clusters=given["cluster"] is not None)
     by, grade, confidence_level, direction = (given[name] for name in ("by", "grade", "confidence_level", "direction"))
-    segments, differ, edges, held_by = None, None, edges_of(grade), grade_columns(grade, by)
-    request = None if by is None else segment_request(by, *(given[name] for name in _OF_SEGMENTS))
+    asked_of: dict[str, Any] = {name: given[name] for name in _OF_SEGMENTS}
+    segments, differ, grading = None, None, grading_of(grade, by, "event")
+    request = None if by is None else segment_request(by, beside=grading.beside, **asked_of)
     source_rows = given_rows(
-        given["data"], given["prediction"], asked.kind, **row_options("event", given) | {"by": held_by}
+        given["data"], given["prediction"], asked.kind, **row_options("event", given) | {"by": grading.columns}
     )
     with subtask(READ), source_rows as source:
         rows = audited_rows(source, grouped=given["cluster"] is not None)
@@ -65,7 +67,7 @@ def audit_events(asked: Asked) -> Audit:
             from calibrant.auditing.segment_audit import judge_segments
 
             segments, differ = judge_segments(source, request, question, [given[name] for name in _FURTHER])
-        grades = None if grade is None else grade_audit(source, grade, confidence_level, direction)
+        grades = None if grade is None else grade_audit(source, grading, confidence_level, direction)
     with subtask(_STATEMENTS):
         statements = statements_about(rows, question)
     with subtask(_FOLDS):
@@ -95,7 +97,7 @@ def audit_events(asked: Asked) -> Audit:
         references += part.references if part is not None else ()
     columns = {
         "by": None if by is None else names_of(by),
-        "grade": edges or next(iter(grade_columns(grade) or ()), None),
+        "grade": grading.edges or grading.column or None,
     }
     result = Audit(
         name=given["name"] or asked.kind.predictions,
@@ -146,7 +148,7 @@ def audit_events(asked: Asked) -> Audit:
     )
     advice = advise(
         result,
-        asked._replace(given=given | {"grade": edges or grade}, others=rows.intake.others),
+        asked._replace(given=given | {"grade": grading.edges or grade}, others=rows.intake.others),
         segments_differ=differ,
         expected_brier=table.mean_variance,
     )

@@ -1,32 +1,29 @@
-"""Grades and pools: whether PDs, LGDs or other means hold, one by one and all together: `calibrant.audit_grades`."""
+"""Grades and pools: whether PDs, LGDs or other means hold, one by one and all together."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from calibrant.auditing.warnings import DataWarning, repeated_ids
 from calibrant.distributions.binomial import ClusteredCounts, event_tails, jeffreys_tails, mean_limits, p_values
 from calibrant.distributions.total_ratio import DrawTotals, by_draw, student_test
-from calibrant.errors import ArgumentError, DataError
-from calibrant.kinds import Kind, kind_named
+from calibrant.errors import DataError
 from calibrant.printable import visible_name
 from calibrant.segments.columns import SegmentColumn, distinct_values, refuse_days, refuse_identifier
-from calibrant.sources.given import EACH_ALONE, given_outcomes, given_rows
+from calibrant.sources.named import columns_of
 from calibrant.sources.rows import ArrayRows, Rows
 from calibrant.table import numbers
-from calibrant.table.clusters import Clusters, cluster_numbers
-from calibrant.table.outcome_table import ANY_OUTCOME, OutcomeTable
-from calibrant.table.parameters import SIDES, Direction, check_choice, failure_probability
+from calibrant.table.clusters import cluster_numbers
+from calibrant.table.outcome_table import OutcomeTable
+from calibrant.table.parameters import SIDES, check_choice, failure_probability
 from calibrant.table.pooling import FloatArray, IntArray, distinct_numbers, number_values, places_of, score_order
 from calibrant.table.results import Drawable, WithTable
-from calibrant.table.score_table import ScoreTable
 from calibrant.table.statements import DRAWN_BY_CHANCE, FIXED_CLASSIFIER, INDEPENDENT_CASES, Statement
 
 # Direction -> parts of the probability of failure of the limits, below and above.
@@ -50,7 +47,13 @@ _LIMITS = {"lower": partial(numbers.write_lower, write=_SHORT), "upper": partial
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class GradeAudit(WithTable, Statement, Drawable):
-    """Result of `calibrant.audit_grades`.
+    """Rating grades, as `calibrant.audit` with `grade` judges them: the `grades` of its result.
+
+    The exact test has at most its level. Jeffreys' test, which the ECB prescribes, has not: with 200 obligors and a PD
+    of 0.05% it rejects right PDs as too low with a probability of 0.095 at level 0.05. So verdicts are those of the
+    exact test with Holm's correction, and the size of both is beside them. Limits are those of Clopper and Pearson,
+    each with an equal part of the probability of failure, and of amounts those of Gaffke, which are the same for 0 and
+    1. Each holds with 3/4 at least, whatever is asked for: no less is proved.
 
     Attributes
     ----------
@@ -89,8 +92,6 @@ class GradeAudit(WithTable, Statement, Drawable):
         mean difference, which is asymptotic, and "size_t" about its true size, by the skewness seen.
     total : dict
         The same of all obligors together, by themselves.
-    warnings : tuple of DataWarning
-        Signs that rows are not independent; those of an audit with grades are in its own.
     assumptions, references : tuple of str
         What must hold for the claim, and keys of `calibrant.references`.
     """
@@ -101,7 +102,6 @@ class GradeAudit(WithTable, Statement, Drawable):
     direction: str
     grades: dict[str, npt.NDArray[Any]]
     total: dict[str, Any]
-    warnings: tuple[DataWarning, ...] = ()
     assumptions: tuple[str, ...] = (f"{INDEPENDENT_CASES}.", FIXED_CLASSIFIER)
     references: tuple[str, ...] = ("ecb2019", "brown2001", "clopper1934", "hoeffding1956", "holm1979")
 
@@ -141,7 +141,7 @@ class GradeAudit(WithTable, Statement, Drawable):
             )
         elif "rows" in self.grades:
             last = "Obligors: clusters of rows, which may depend on each other. Defaults: rows; defaulted: obligors."
-        return [*(one.message for one in self.warnings), f"{self.off_sentence()}.", self.claim, *self.gaps, last]
+        return [f"{self.off_sentence()}.", self.claim, *self.gaps, last]
 
     def lines(self) -> list[list[str]]:
         """Return heads and rows of the table, all obligors last."""
@@ -150,104 +150,6 @@ class GradeAudit(WithTable, Statement, Drawable):
         names = _HEADS if self.kind == "event" else _HEADS | _OF_AMOUNTS
         heads = [names.get(field, field.capitalize()) for field in fields]
         return [heads, *(list(map(_written, fields, row)) for row in rows)]
-
-
-def audit_grades(
-    data: Any,
-    prediction: Any = None,
-    grade: Any = None,
-    *,
-    outcome: Any = None,
-    kind: Kind | str = "event",
-    exposure: Any = None,
-    limits: tuple[float, float | None] = (0.0, None),
-    count: npt.ArrayLike | str | None = None,
-    chance: npt.ArrayLike | str | None = None,
-    smallest_chance: float | None = None,
-    pos_label: Any = None,
-    direction: Direction = "either",
-    confidence_level: float = 0.95,
-    cluster: Clusters | str | Sequence[str] | None = None,
-    missing: Literal["raise", "drop"] = "raise",
-) -> GradeAudit:
-    """Test the PDs, or mean amounts, of rating grades or pools, with limits of all true rates that hold together.
-
-    Parameters
-    ----------
-    data : array-like of shape (n,), dataframe, path or Query
-        Whether each obligor defaulted; amounts; or, with `outcome`, rows with columns, as in `audit`.
-    prediction : array-like of shape (n,), or str
-        PDs in [0, 1]; or predicted means.
-    grade : str, array-like of shape (n,), or list of increasing numbers
-        Name of the column of grades; their names, one for each row; or predictions at which they end: with
-        ``[0.01, 0.1]`` there are three, up to 0.01, over 0.01 to 0.1, and over 0.1. A missing name is a grade.
-    kind : {"event", "amount"}, other name, or Kind
-        Whether outcomes are defaults, or numbers such as losses given default, credit conversion factors or claims.
-    outcome : str, optional
-        The column of outcomes, where `data` has columns.
-    exposure, limits
-        Of amounts: see `calibrant.audit`.
-    count, chance, smallest_chance, pos_label, missing
-        As in `calibrant.audit`. Rates of rows that were looked at with known chances are those of all cases.
-    direction : {"either", "too low", "too high"}
-        Which errors count: PDs are too low where more default than they predict. Choose before seeing defaults.
-    confidence_level : float
-        Probability with which all limits hold together, and no right PD is called off, in (0, 1). Each limit holds with
-        3/4 at least, whatever is asked for: no less is proved.
-    cluster : sequence of length n, or names of columns, optional
-        The obligor of each row, where one stands in several, as in every month: rows of one may depend on each other.
-
-    Returns
-    -------
-    GradeAudit
-        Print it, draw it with ``plot``, or see ``to_frame``, ``to_dict`` and ``to_json``.
-
-    Raises
-    ------
-    DataError
-        If the rows cannot be used, or nearly every one has a grade of its own.
-    ArgumentError
-        If a parameter is out of range.
-
-    Notes
-    -----
-    The exact test has at most its level. Jeffreys' test, which the ECB prescribes, has not: with 200 obligors and a PD
-    of 0.05% it rejects right PDs as too low with a probability of 0.095 at level 0.05. So verdicts are those of the
-    exact test with Holm's correction, and the size of both is beside them. Limits are those of Clopper and Pearson,
-    each with an equal part of the probability of failure, and of amounts those of Gaffke, which are the same for 0 and
-    1. All of it takes defaults as independent, or those of different clusters.
-
-    References
-    ----------
-    European Central Bank (2019). Brown, Cai & DasGupta (2001). Statistical Science. Holm (1979). Scandinavian Journal
-    of Statistics. Hoeffding (1956). The Annals of Mathematical Statistics. Fay & Feuer (1997). Statistics in Medicine.
-
-    Examples
-    --------
-    >>> import calibrant
-    >>> default = [0] * 485 + [1] * 15 + [0] * 480 + [1] * 20
-    >>> result = calibrant.audit_grades(default, [0.01] * 500 + [0.04] * 500, ["A"] * 500 + ["B"] * 500)
-    >>> result.grades["verdict"].tolist(), result.grades["p_exact"].round(4).tolist()
-    (['too low', ''], [0.0004, 1.0])
-    """
-    if grade is None and not isinstance(data, ScoreTable):  # of which rows are asked first
-        raise ArgumentError("`grade`", "none", "name the column, pass a grade for each row, or edges: [0.01, 0.03]")
-    columns: dict[str, Any] = {"outcome": outcome, "count": count, "cluster": cluster, "missing": missing}
-    columns |= {"chance": chance, "smallest_chance": smallest_chance}
-    of_kind = kind_named(kind)
-    if check_choice("kind", of_kind.base, ("event", "amount")) == "amount":
-        if pos_label is not None:
-            raise ArgumentError("amounts without `pos_label`", "both", "leave it out: no label counts as 1")
-        columns |= {"exposure": exposure, "limits": limits, "by": grade_columns(grade, kind="amount")}
-        table = given_outcomes(data, prediction, of_kind, **columns)
-        judged = amount_grades(table, grade, confidence_level, direction)
-        return replace(judged, left_out=table.rows.left_out)
-    if exposure is not None or limits != ANY_OUTCOME:
-        expected, remedy = "`exposure` and `limits` of amounts", "pass kind='amount', or leave them out"
-        raise ArgumentError(expected, "them with PDs", remedy)
-    with given_rows(data, prediction, of_kind, by=grade_columns(grade), pos_label=pos_label, **columns) as rows:
-        judged = grade_audit(rows, grade, confidence_level, direction)
-        return replace(judged, left_out=rows.intake.left_out, warnings=tuple(repeated_ids(rows.repeated)))
 
 
 def edges_of(grade: Any, kind: str = "event") -> tuple[float, ...] | None:
@@ -266,21 +168,40 @@ def edges_of(grade: Any, kind: str = "event") -> tuple[float, ...] | None:
     return tuple(edges.tolist()) if increasing else None
 
 
-def grade_columns(grade: Any, by: Any = None, kind: str = "event") -> Any:
-    """Return the columns to read: that of grades, none for edges, or those of `by` where there are no grades."""
-    if grade is not None and by is not None:
-        joined = "pass a column that joins both, such as 'north C', as `grade`: all are then tested together; "
-        raise ArgumentError("`by` or `grade`", "both", ("" if edges_of(grade, kind) else joined) + EACH_ALONE)
-    named = [grade] if isinstance(grade, str) else {"rating grade": grade}
-    return by if grade is None else named if edges_of(grade, kind) is None else {}
+class Grading(NamedTuple):
+    """What grades are, and the columns to read for them and for segments, of which the first may be theirs alone."""
+
+    edges: tuple[float, ...] | None  # predictions at which they end
+    column: str  # or the column of their names
+    columns: Any
+    beside: int = 0  # columns before those of segments
 
 
-def grade_audit(rows: Rows, grade: Any, confidence_level: float, direction: str) -> GradeAudit:
+def grading_of(grade: Any, by: Any, kind: str) -> Grading:
+    """Return what grades are, beside the columns of segments."""
+    edges = None if grade is None else edges_of(grade, kind)
+    if grade is None or edges is not None:
+        return Grading(edges, "", {} if by is None and edges is not None else by)
+    column = grade if isinstance(grade, str) else "rating grade"
+    if by is None:
+        return Grading(None, column, [grade] if isinstance(grade, str) else {column: grade})
+    segments = columns_of(by)
+    if column in segments and column is grade:
+        return Grading(None, column, by)
+    while column in segments:
+        column += " (given)"
+    if isinstance(segments, list) and column is grade:
+        return Grading(None, column, [column, *segments], 1)
+    named = segments if isinstance(segments, dict) else {name: name for name in segments}
+    return Grading(None, column, {column: grade} | named, 1)
+
+
+def grade_audit(rows: Rows, grading: Grading, confidence_level: float, direction: str) -> GradeAudit:
     """Judge the grades of rows, read with the columns of grades and of clusters, if there are any."""
     if (drawn := rows.drawn) is not None:
-        return amount_grades(drawn, grade, confidence_level, direction, "event")
+        return amount_grades(drawn, grading, confidence_level, direction, "event")
     obligors = rows.held().one_by_one()
-    names, number = _graded(obligors.score, obligors.by, grade, "event")
+    names, number = _graded(obligors.score, obligors.by, grading)
     judged = partial(_judged_rows if obligors.clusters is None else _judged_clusters, obligors)
     if obligors.clusters is None:
         return _audited(judged, names, number, confidence_level, direction, "defaults of different rows")
@@ -298,11 +219,11 @@ def grade_audit(rows: Rows, grade: Any, confidence_level: float, direction: str)
 
 
 def amount_grades(
-    table: OutcomeTable, grade: Any, confidence_level: float, direction: str, kind: str = "amount"
+    table: OutcomeTable, grading: Grading, confidence_level: float, direction: str, kind: str = "amount"
 ) -> GradeAudit:
     """Judge the grades of amounts, or labels drawn with known chances, that a table holds, or edges of predictions."""
     rows = table.rows
-    names, number = _graded(rows.prediction, rows.by, grade, kind)
+    names, number = _graded(rows.prediction, rows.by, grading)
     alone, drawn = ("rows", INDEPENDENT_CASES + ".") if rows.cluster is None else ("clusters", _OF_CLUSTERS)
     unseen = (_UNSEEN,) * (rows.limits[1] is None and direction != "too low")
     return _audited(
@@ -353,12 +274,13 @@ def _audited(
 
 
 def _graded(
-    score: npt.NDArray[Any], by: Mapping[str, npt.NDArray[Any]], grade: Any, kind: str
+    score: npt.NDArray[Any], by: Mapping[str, npt.NDArray[Any]], grading: Grading
 ) -> tuple[tuple[str, ...], IntArray]:
     """Names of the grades, and which of them each row has."""
-    if (edges := edges_of(grade, kind)) is not None:
+    if (edges := grading.edges) is not None:
         return SegmentColumn("PD", cuts=edges).labels, np.searchsorted(edges, score)
-    ((column, values),) = by.items()
+    column = grading.column if grading.column in by else next(iter(by))  # a source may rename what it was given
+    values = by[column]
     levels, number = distinct_values(values, column)
     if len(number) != len(score):
         remedy = "pass a column of the same table, or edges of PDs in increasing order, such as [0.01, 0.03]"

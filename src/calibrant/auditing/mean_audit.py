@@ -10,7 +10,7 @@ import numpy as np
 
 from calibrant.auditing.advice import NO_ADVICE, advise_on_parts
 from calibrant.auditing.findings import MeanFindings, PredictionBand
-from calibrant.auditing.grades import amount_grades, edges_of, grade_columns
+from calibrant.auditing.grades import amount_grades, grading_of
 from calibrant.auditing.mean_warnings import mean_warnings
 from calibrant.auditing.next_steps import Asked
 from calibrant.auditing.provenance import complete, provenance_of
@@ -52,10 +52,11 @@ def audit_amounts(asked: Asked) -> MeanAudit:
     given = asked.given
     by, grade, tolerance, random_state = (given[name] for name in ("by", "grade", "tolerance", "random_state"))
     confidence_level, direction = given["confidence_level"], given["direction"]
-    columns = grade_columns(grade, by, "amount")
-    request = None if by is None else segment_request(by, given["depth"], direction, given["min_rows"], given["cuts"])
+    grading = grading_of(grade, by, "amount")
+    asked_of: dict[str, Any] = {name: given[name] for name in ("depth", "direction", "min_rows", "cuts")}
+    request = None if by is None else segment_request(by, beside=grading.beside, **asked_of)
     with subtask(READ):
-        options = row_options("amount", given) | {"by": columns}
+        options = row_options("amount", given) | {"by": grading.columns}
         table = given_outcomes(given["data"], given["prediction"], asked.kind, **options)
     left_out, table = table.rows.left_out, replace(table, rows=replace(table.rows, left_out=None))  # said once
     if tolerance is not None and table.relative_to in ("predicted", "observed"):
@@ -69,14 +70,14 @@ def audit_amounts(asked: Asked) -> MeanAudit:
             from calibrant.auditing.segment_audit import segment_audit
 
             segments = segment_audit(segments_of_outcomes(table, request), question, request.min_rows)
-        grades = None if grade is None else amount_grades(table, grade, confidence_level, direction)
+        grades = None if grade is None else amount_grades(table, grading, confidence_level, direction)
     with subtask(_FOLDS):
         recalibration = mean_recalibration(table, random_state)
     report_progress("Measures and curves")
     rows, bias = table.rows, mean_bias(table, confidence_level=confidence_level).balance
     stated = (certificate, test, segments, grades)
     named: dict[str, Any] = {"by": None if by is None else names_of(by)}
-    named["grade"] = edges_of(grade, "amount") or (None if grade is None else names_of(columns)[0])
+    named["grade"] = grading.edges or grading.column or None
     deviance: Any = "squared" if min(float(rows.outcome.min()), float(rows.prediction[0])) < 0.0 else "poisson"
     result = MeanAudit(
         name=given["name"] or asked.kind.predictions,

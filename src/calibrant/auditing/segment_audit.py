@@ -1,31 +1,24 @@
-"""Calibration in every segment, with bounds that hold together: `calibrant.audit_segments`."""
+"""Calibration in every segment, with bounds that hold together."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing import segments
-from calibrant.auditing.warnings import DataWarning, repeated_ids
-from calibrant.certificates.kinds import kind_of
 from calibrant.certificates.part_table import in_unit, writer
 from calibrant.certificates.question import Question
 from calibrant.certificates.segments import REFERENCES, as_far, segment_table
-from calibrant.kinds import Kind
 from calibrant.printable import visible
-from calibrant.segments.columns import MIN_ROWS
 from calibrant.segments.totals import Request, SegmentTotals
-from calibrant.sources.given import segment_request, segment_totals, segments_of
+from calibrant.sources.given import segments_of
 from calibrant.sources.rows import Rows
-from calibrant.table.clusters import Clusters
 from calibrant.table.numbers import given, html_grid, rows, write_lower, write_upper
-from calibrant.table.outcome_table import ANY_OUTCOME, Limits
-from calibrant.table.parameters import BoundMethod, Direction
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Drawable, Report, joined
 from calibrant.table.rules import column_values
@@ -38,7 +31,10 @@ _ENOUGH = 120_000
 
 @dataclass(frozen=True, kw_only=True)
 class SegmentAudit(segments.SegmentTable, Drawable, Report):
-    """Result of `calibrant.audit_segments`: one entry of each array per segment, column by column.
+    """Segments, as `calibrant.audit` with `by` judges them: one entry of each array per segment, column by column.
+
+    The worst costs no more than one segment, however many there are: it is one, though nobody knows which (Berger
+    1982). Derivations: docs/theory/10-segments.md.
 
     Attributes
     ----------
@@ -59,10 +55,8 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
         The tolerance asked for.
     n, min_rows : int
         Rows, and rows of a segment that is listed, at least.
-    n_segments, n_families : int
-        Segments listed, and the partitions they are from: single columns and pairs of columns.
-    n_unlisted : int
-        Segments that have rows, but fewer than `min_rows`: nothing is said of them.
+    n_segments, n_families, n_unlisted : int
+        Segments listed; partitions they are from, columns and pairs of columns; others, with fewer than `min_rows` rows.
     segment : ndarray of str
         Name, such as ``sex = F, branch = north``.
     rows, share : ndarray
@@ -91,8 +85,6 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     kind, unit, lower_proved : str, str, bool
         What was predicted, as in `calibrant.Certificate`; unit of errors of amounts, such as "of the predicted total",
         empty of labels; whether `lower` is proved.
-    warnings : tuple of DataWarning
-        Signs that rows are not independent; those of an audit with segments are in its own.
     columns_of, levels : tuple
         For each segment the names of its columns, and of its levels.
     assumptions, references : tuple of str
@@ -110,7 +102,6 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     contribution: FloatArray
     exact: bool
     lower_proved: bool
-    warnings: tuple[DataWarning, ...]
 
     def __str__(self) -> str:
         text = segments.grid_text(sentences(self), *audit_rows(self, _PRINTED))
@@ -147,98 +138,6 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
         return joined(f"{refuted} of the {rows(self.n_segments)} {are}" if refuted else "", segments.level_text(self))
 
 
-def audit_segments(
-    data: Any,
-    prediction: Any = None,
-    *,
-    outcome: Any = None,
-    by: Any,
-    kind: Kind | str | None = None,
-    classes: Sequence[Any] | None = None,
-    exposure: npt.ArrayLike | str | None = None,
-    weight: npt.ArrayLike | str | None = None,
-    limits: Limits = ANY_OUTCOME,
-    relative_to: str = "predicted",
-    pos_label: Any = None,
-    count: npt.ArrayLike | str | None = None,
-    chance: npt.ArrayLike | str | None = None,
-    smallest_chance: float | None = None,
-    cluster: Clusters | str | Sequence[str] | None = None,
-    missing: Literal["raise", "drop"] = "raise",
-    depth: int = 1,
-    tolerance: float | None = None,
-    direction: Direction = "either",
-    confidence_level: float = 0.95,
-    method: BoundMethod = "default",
-    min_rows: int = MIN_ROWS,
-    cuts: Mapping[str, Sequence[float]] | None = None,
-) -> SegmentAudit:
-    """Assess calibration in every segment, with bounds that hold for all segments together.
-
-    Parameters
-    ----------
-    data : array-like of shape (n,), dataframe, path or Query
-        Labels, or amounts; or, with `outcome`, a dataframe of any library, a file, a pattern, a folder, a list
-        of files, or a `calibrant.Query`. Of labels more than a million rows of files and engines stay there.
-    prediction : array-like of shape (n,) or (n, K), or names of columns
-        Predicted probabilities of the positive class, in [0, 1], or of all classes; or predicted means.
-    by : str, sequence of str, mapping of str to array-like, or dataframe
-        Columns that make segments: their names, or beside arrays the columns themselves, by name. A segment is a level
-        of a column; missing values are one (in text files and SQLite empty text too), as are levels with fewer than
-        `min_rows` rows. Numbers with more than 20 different values are cut at about their quintiles, or at `cuts`.
-    outcome, kind, classes, exposure, weight, limits, relative_to, pos_label : optional
-        As in `calibrant.audit`; every class is judged in every segment.
-    count, chance, smallest_chance, cluster, missing : optional
-        As in `calibrant.audit`; rows without a segment are dropped too. With a tolerance clusters count the same.
-    depth : {1, 2}
-        With 2, also the segments of every pair of columns.
-    tolerance : float, optional
-        Largest acceptable calibration error of a segment, of labels in (0, 1); asks for verdicts.
-    direction : {"either", "too low", "too high"}
-        Predictions that count in errors, bounds, verdicts and p-values, chosen before looking at outcomes.
-    confidence_level : float
-        Probability with which everything that is said of the segments holds together, in (0, 1).
-    method : {"default", "asymptotic"}
-        Which upper bounds, see `calibrant.certify`.
-    min_rows : int
-        Rows that a segment needs to be listed.
-    cuts : mapping of str to sequence of numbers, optional
-        Where to cut columns of numbers, such as ``{"age": [30, 60]}``.
-
-    Returns
-    -------
-    SegmentAudit
-        Print it, draw it with ``plot``, or see ``to_frame``, ``to_dict`` and ``to_json``.
-
-    Raises
-    ------
-    DataError
-        If the rows cannot be used, or a column names no segments: dates, no value, nearly one value per row.
-    ArgumentError
-        If a parameter is out of range.
-
-    Notes
-    -----
-    What is said of the worst segment costs no more than the bound of one segment, however many there are: it is one
-    segment, though nobody knows which (Berger 1982). docs/theory/10-segments.md has the derivations.
-
-    Examples
-    --------
-    >>> import calibrant
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> p, branch = rng.uniform(size=20_000), rng.choice(["north", "south"], 20_000)
-    >>> y = rng.uniform(size=20_000) < np.where(branch == "north", p, 0.8 * p)
-    >>> calibrant.audit_segments(y, p, by={"branch": branch}, tolerance=0.05).verdicts.tolist()
-    ['certified', 'refuted']
-    """
-    given = dict(locals())
-    which, request = kind_of(audit_segments, given), segment_request(by, depth, direction, min_rows, cuts)
-    asked: dict[str, Any] = {"tolerance": tolerance, "direction": direction, "confidence_level": confidence_level}
-    question = Question(**asked, method=method, most_tolerance=math.inf if which.base == "amount" else 1.0)
-    return segment_audit(segment_totals(which, request, given), question, min_rows)
-
-
 def judge_segments(
     rows: Rows, request: Request, question: Question, further: Sequence[Any]
 ) -> tuple[SegmentAudit, bool | None]:
@@ -263,7 +162,6 @@ def segment_audit(found: SegmentTotals, question: Question, min_rows: int) -> Se
         contribution=judged.columns["contribution"],
         exact=found.exact,
         lower_proved=table.lower_proved,
-        warnings=tuple(repeated_ids(found.repeated)),
         references=REFERENCES,
     )
 
@@ -287,7 +185,6 @@ def audit_rows(audit: SegmentAudit, most: int | None = None) -> segments.Grid:
 def sentences(audit: SegmentAudit) -> Iterator[str]:
     """Say what is wrong in segments, which verdicts they have, how far any may be off, and how many are too small."""
     yield from audit.gaps
-    yield from (warning.message for warning in audit.warnings)
     level, worst = segments.level_text(audit), int(np.argmax(audit.lower))
     if level:
         yield f"{level}."

@@ -33,8 +33,11 @@ from calibrant.table.numbers import (
     text_grid,
     write_lower,
 )
+from calibrant.table.numbers import (
+    given as written,
+)
 from calibrant.table.outcome_table import ANY_OUTCOME, Limits
-from calibrant.table.parameters import Direction, failure_probability
+from calibrant.table.parameters import BoundMethod, Direction
 from calibrant.table.pooling import FloatArray, score_order
 from calibrant.table.results import Tabular
 from calibrant.table.statements import Statement
@@ -161,11 +164,13 @@ class SegmentSearch(SegmentTable):
     claim : str
         What was found, in one sentence.
     worst : str or None
-        The segment with the highest lower bound above 0; None if no segment is shown to be miscalibrated.
+        The segment with the highest lower bound, above 0 and the tolerance; None if there is none.
     lower_bound : float
-        Its lower bound; 0 if there is none.
+        The highest lower bound.
     n_found : int
-        Segments with a lower bound above 0.
+        Segments with a lower bound above 0 and the tolerance.
+    tolerance : float or None
+        The tolerance asked for.
     confidence_level : float
         Probability with which all of `lower` hold together, asymptotically unless the claim leaves that out.
     n, n_segments, n_unlisted, min_rows : int
@@ -187,6 +192,7 @@ class SegmentSearch(SegmentTable):
 
     worst: str | None
     n_found: int
+    tolerance: float | None
     detectable: dict[str, float]
 
     def __str__(self) -> str:
@@ -224,8 +230,10 @@ def find_segments(
     cluster: Clusters | str | Sequence[str] | None = None,
     missing: Literal["raise", "drop"] = "raise",
     depth: int | None = None,
+    tolerance: float | None = None,
     direction: Direction = "either",
     confidence_level: float = 0.95,
+    method: BoundMethod = "default",
     min_rows: int = MIN_ROWS,
     cuts: Mapping[str, Sequence[float]] | None = None,
 ) -> SegmentSearch:
@@ -236,13 +244,19 @@ def find_segments(
 
     Parameters
     ----------
-    data, prediction, outcome, by, kind, classes, exposure, weight, limits, relative_to, pos_label, count, chance, \
-smallest_chance, cluster, missing, direction, min_rows, cuts
-        As in `calibrant.audit_segments`.
+    data, prediction, outcome, kind, classes, exposure, weight, limits, relative_to, pos_label, count, chance, \
+smallest_chance, cluster, missing, direction
+        As in `calibrant.audit`; every class is judged in every segment.
+    by, cuts, min_rows
+        Columns that make segments, where to cut numbers, and rows that a segment needs, as in `calibrant.certify`.
     depth : {1, 2}, optional
         With 2, also the segments of every pair of columns; by default where there are two columns.
+    tolerance : float, optional
+        Error up to which a segment is not looked for, of labels in (0, 1); by default 0.
     confidence_level : float
         Probability with which all lower bounds hold together, in (0, 1).
+    method : {"default", "asymptotic"}
+        Which lower bounds, where there are several, see `calibrant.certify`.
 
     Returns
     -------
@@ -277,28 +291,32 @@ smallest_chance, cluster, missing, direction, min_rows, cuts
     'sex = F, branch = 3'
     """
     given = dict(locals())
-    failure_probability(confidence_level)
     which, request = kind_of(find_segments, given), segment_request(by, depth, direction, min_rows, cuts)
+    asked: dict[str, Any] = {"tolerance": tolerance, "direction": direction, "confidence_level": confidence_level}
+    question = Question(**asked, method=method, most_tolerance=math.inf if which.base == "amount" else 1.0)
     family_totals = segment_totals(which, request, given)
-    judged = judged_segments(family_totals, min_rows, Question(direction=direction, confidence_level=confidence_level))
+    judged, least_error = judged_segments(family_totals, min_rows, question), tolerance or 0.0
     n_segments = len(judged.names)
     delta = (1.0 - confidence_level) / n_segments
     lower = judged.bounds("lower", delta)
     order = score_order(-lower, -judged.columns["error"] * np.sqrt(judged.columns["rows"]))
-    n_found, most = int((lower > 0.0).sum()), float(lower.max())
+    n_found, most = int((lower > least_error).sum()), float(lower.max())
     worst = str(judged.columns["segment"][order[0]]) if n_found else None
-    claim = f"None of {rows(n_segments)} segments is shown to be off in an interval of scores{as_far(direction)}."
+    more = f" by more than {written(least_error)}{in_unit(judged.unit)}" if least_error else ""
+    claim = f"None of {rows(n_segments)} segments is shown to be off{more} in an interval of scores{as_far(direction)}."
     if worst is not None:  # else it is no statement about the population, so none of confidence
-        others = f", {rows(n_found)} of {rows(n_segments)} are shown to be miscalibrated" if n_found > 1 else ""
+        off = f"off{more}" if more else "miscalibrated"
+        others = f", {rows(n_found)} of {rows(n_segments)} are shown to be {off}" if n_found > 1 else ""
         sure = f"with {confidence(confidence_level)} confidence{'' if judged.lower_proved else ' (asymptotic)'}"
         sure += f"{judged.least.scope}{of_mixtures(mixed=judged.mixed)}"
-        least = f"{write_lower(most, write=writer(judged.unit))}{in_unit(judged.unit)}"
+        least = f"{write_lower(most, tolerance, write=writer(judged.unit))}{in_unit(judged.unit)}"
         claim = f"The segment {worst} is off by at least {least}{others}{as_far(direction)}, {sure}."
     return SegmentSearch(
         **judged.fields(lower, order),
         claim=claim,
         worst=worst,
         n_found=n_found,
+        tolerance=tolerance,
         confidence_level=confidence_level,
         detectable=_detectable(family_totals, min_rows, delta),
         references=("gao2017", "feller1951", "anderson1955"),

@@ -73,7 +73,7 @@ def selective(
         a seed made of the rows, is counted.
     by : str, sequence of str, mapping of str to array-like, or dataframe, optional
         Columns that make groups, each with a cut-off of its own. These hold together. Numbers with more than 20
-        different values are cut at their quintiles, as in `audit_segments`.
+        different values are cut at their quintiles, as in `calibrant.audit`.
     missing : {"raise", "drop"}
         Refuse rows without a value that is used, or leave them out.
 

@@ -85,7 +85,7 @@ def certify(
         Weight of a cluster at most, in rows; by default clusters count alike. With None rows do, and the statement is
         asymptotic, about these sizes. Whether an asymptotic bound allows for clusters of a kind that none shows.
     by, depth, min_rows, cuts
-        Columns that make segments, as in `calibrant.audit_segments`: all numbers are then of the worst segment.
+        Columns that make segments, as in `calibrant.audit`: all numbers are then of the worst segment.
     exposure, weight, limits, relative_to, cluster_limit
         Of amounts, as in `OutcomeTable.from_outcomes`; the last is the largest total of a cluster that there can be.
     n_simulations, random_state : int, and int or numpy.random.Generator

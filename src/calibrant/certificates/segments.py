@@ -217,6 +217,7 @@ class Judged(NamedTuple):
 
 def judged_segments(found: SegmentTotals, min_rows: int, question: Question) -> Judged:
     """Keep the segments with enough rows, and say what is known of each."""
+    check_method(question.bound_method, of="segments", instead="fix it before you look, or ask without segments")
     names: list[tuple[str, ...]] = []
     levels: list[tuple[str, ...]] = []
     labels: list[str] = []
@@ -322,7 +323,6 @@ def certify_segments(found: SegmentTotals, question: Question, min_rows: int) ->
 
 def segment_table(found: SegmentTotals, question: Question, min_rows: int = MIN_ROWS) -> tuple[Judged, PartTable]:
     """Judge the segments of rows that were added up, with bounds that hold together."""
-    check_method(question.bound_method, of="segments", instead="fix it before you look, or ask without segments")
     delta, judged = 1.0 - question.confidence_level, judged_segments(found, min_rows, question)
     columns, shares = dict(judged.columns), confidence_shares(judged.families)
     # The worst segment is one fixed segment, and its own bound fails with probability at most this: their number does

@@ -132,10 +132,10 @@ class GradeDisplay(Display):
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from calibrant import audit_grades
+    >>> from calibrant import audit
     >>> from calibrant.plots import GradeDisplay
-    >>> audit = audit_grades([0, 1] * 100, [0.1, 0.5] * 100, ["A", "B"] * 100)
-    >>> display = GradeDisplay(audit).plot(Figure().subplots())
+    >>> found = audit([0, 1] * 100, [0.1, 0.5] * 100, grade=["A", "B"] * 100)
+    >>> display = GradeDisplay(found.grades).plot(Figure().subplots())
     >>> display.to_frame("pandas")["grade"].tolist()
     ['A', 'B']
     """
@@ -220,10 +220,10 @@ class SegmentDisplay(_AuditDisplay):
     Examples
     --------
     >>> from matplotlib.figure import Figure
-    >>> from calibrant import audit_segments
+    >>> from calibrant import audit
     >>> from calibrant.plots import SegmentDisplay
     >>> by = {"sex": ["F", "M"] * 100}
-    >>> display = SegmentDisplay(audit_segments([0, 1] * 100, [0.5] * 200, by=by)).plot(Figure().subplots())
+    >>> display = SegmentDisplay(audit([0, 1] * 100, [0.5] * 200, by=by).segments).plot(Figure().subplots())
     >>> display.to_frame("pandas")["segment"].tolist()
     ['sex = F', 'sex = M']
     """
@@ -305,10 +305,10 @@ class SegmentMapDisplay(_AuditDisplay):
 
     Examples
     --------
-    >>> from calibrant import audit_segments
+    >>> from calibrant import audit
     >>> from calibrant.plots import SegmentMapDisplay
     >>> by = {"sex": ["F", "M"] * 200, "town": ["a"] * 200 + ["b"] * 200}
-    >>> SegmentMapDisplay(audit_segments([0, 1] * 200, [0.5] * 400, by=by, depth=2)).pair
+    >>> SegmentMapDisplay(audit([0, 1] * 200, [0.5] * 400, by=by, depth=2).segments).pair
     ('sex', 'town')
     """
 

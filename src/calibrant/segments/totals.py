@@ -17,7 +17,6 @@ import numpy.typing as npt
 
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.columns import SegmentColumn
-from calibrant.table.clusters import Repeated
 from calibrant.table.missing import LeftOut
 from calibrant.table.parameters import SIDES, Direction, check_count
 from calibrant.table.pooling import BoolArray, FloatArray, IndexArray, IntArray, NumberArray, key_order, score_order
@@ -364,13 +363,16 @@ class Request:
     min_rows: int
     cuts: Mapping[str, Sequence[float]]
     direction: Direction = "either"  # which errors count
+    beside: int = 0  # columns read before those that make segments
 
-    def check_names(self, names: Sequence[str]) -> None:
-        """Raise an `ArgumentError` if cuts are given of a column that is not among those named."""
+    def names(self, read: Iterable[str]) -> list[str]:
+        """Return the columns that make segments of those read; an `ArgumentError` if others are cut."""
+        names = list(read)[self.beside :]
         unknown = [name for name in self.cuts if name not in names]
         if unknown:
             expected = f"`cuts` of columns named in `by`: {', '.join(map(repr, names))}"
             raise ArgumentError(expected, f"cuts of {unknown[0]!r}", "check the spelling")
+        return names
 
 
 @dataclass(frozen=True, eq=False)
@@ -383,7 +385,6 @@ class SegmentTotals:
     totals: tuple[CellTotals | CellRows, ...]  # of the cells of each family
     exact: bool  # whether errors are known exactly, not only within limits
     direction: Direction = "either"  # which errors count
-    repeated: Repeated | None = None  # identifiers that have values again
     left_out: LeftOut | None = None  # rows that lacked a value
     unit: float | None = None  # what errors of amounts of all rows are divided by
     times: int = 1  # how often each row is in a family: once for each class
@@ -436,9 +437,8 @@ def segments_of_rows(
 def families_of_rows(by: Mapping[str, Any], n: int, request: Request) -> tuple[tuple[Family, ...], list[IntArray]]:
     """Return the families of columns, and for each the number of the cell of each row."""
     columns, codes = [], {}
-    request.check_names(list(by))
-    for name, values in by.items():
-        array = column_values(values, name)
+    for name in request.names(by):
+        array = column_values(by[name], name)
         if len(array) != n:
             lengths = f"{len(array)} values in column {name} and {n} scores"
             raise DataError("as many values as scores", lengths, "pass columns of the same table")

@@ -14,6 +14,7 @@ import ctypes
 import math
 import numbers
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
@@ -235,7 +236,7 @@ def segments_of_engine(
     if n <= _MOST_EXACT:
         arrays = collect_columns(frame)
         named = {column.name: arrays[column.key] for column in columns}
-        return totals.segments_of_arrays(arrays["y"], arrays["s"], named, request)
+        return totals.segments_of_arrays(arrays["y"], arrays["s"], named, replace(request, beside=0))
     families = families_of([_fitted(frame, column, request, fetch, n) for column in columns], request.depth)
     by_name = {column.name: column for column in columns}
     side = SIDES[request.direction]

@@ -220,12 +220,13 @@ class FileRows(Rows):
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""
-        request.check_names(self.schema.by)
-        listed = "".join(f", {sql} AS {column.key}" for sql, column in self._segment_columns)
+        request.names(self.schema.by)
+        segments = self._segment_columns[request.beside :]
+        listed = "".join(f", {sql} AS {column.key}" for sql, column in segments)
         frame: nw.LazyFrame[Any] = nw.from_native(
             self._source.relation(f"SELECT s, y{listed} FROM ({self._columns.sql()})")
         )
-        columns = [column for _, column in self._segment_columns]
+        columns = [column for _, column in segments]
         return self._source.run(lambda: engine.segments_of_engine(frame, fetch_arrays, columns, request))
 
     def _in_order(self, selected: list[str]) -> dict[str, npt.NDArray[Any]]:

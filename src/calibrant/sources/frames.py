@@ -84,12 +84,12 @@ class EngineRows(Rows):
 
     def segments(self, request: Request) -> SegmentTotals:
         """See `Rows`."""
-        request.check_names(self.schema.by)
+        names = request.names(self.schema.by)
         frame, fetch = engine.checked_rows(self._columns, self.checked).frame, self._columns.fetch
         kinds = frame.collect_schema()
         columns = [
             EngineColumn(f"by{i}", name, kinds[f"by{i}"].is_numeric(), kinds[f"by{i}"].is_float())
-            for i, name in enumerate(self.schema.by)
+            for i, name in enumerate(names, request.beside)
         ]
         for column in columns:
             frame = frame.with_columns(_dates_as_text(column, kinds[column.key]))

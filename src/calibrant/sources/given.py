@@ -147,7 +147,7 @@ def segment_totals(kind: Kind, request: Request, given: Mapping[str, Any]) -> Se
         return replace(segments_of_outcomes(table, request), left_out=table.rows.left_out)
     with given_rows(*rows, kind, **columns) as opened:
         segments = segments_of(opened, request, given["cluster"], given["count"])
-        return replace(segments, repeated=opened.repeated, left_out=opened.intake.left_out)
+        return replace(segments, left_out=opened.intake.left_out)
 
 
 def segments_of(rows: Rows, request: Request, *further: Any) -> SegmentTotals:
@@ -485,6 +485,7 @@ def segment_request(
     direction: Direction,
     min_rows: int = MIN_ROWS,
     cuts: Mapping[str, Sequence[float]] | None = None,
+    beside: int = 0,
 ) -> Request:
     """Check what is asked about segments."""
     check_choice("direction", direction, tuple(SIDES))
@@ -495,4 +496,4 @@ def segment_request(
     if not names:
         raise ArgumentError("at least one column in `by`", "none", "name the columns that make segments")
     checked = totals.check_depth(min(2, len(names)) if depth is None else depth, len(names))
-    return Request(checked, min_rows, dict(cuts or {}), direction)
+    return Request(checked, min_rows, dict(cuts or {}), direction, beside)

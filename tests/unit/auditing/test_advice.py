@@ -19,6 +19,7 @@ from calibrant.auditing.warnings import RowOrder, _runs
 from calibrant.auditing.wording import band_sentence, recalibration_sentence
 from calibrant.cli.main import app
 from calibrant.table.numbers import number, write_lower
+from support.tables import segments_of
 
 
 def world(n, distortion=1.0, seed=0):
@@ -402,7 +403,7 @@ class TestSegments:
         found = {}
         exec(result.advice.python, {"cal": cal, "frame": frame}, found)
         repaired = found["calibrator"].predict(frame["p"], frame[["half"]])
-        after = cal.audit_segments(frame["y"], repaired, by={"half": frame["half"]}, tolerance=0.05)
+        after = segments_of(frame["y"], repaired, by={"half": frame["half"]}, tolerance=0.05)
         assert after.verdict != "refuted"
 
     @pytest.mark.slow

@@ -8,6 +8,7 @@ import pytest
 import calibrant as cal
 from calibrant.auditing.class_facts import sentences
 from support.class_audits import world
+from support.tables import segments_of
 
 N = 600
 REGION = np.where(np.arange(N) % 3 > 0, "north", "south")
@@ -32,7 +33,7 @@ def test_a_class_in_a_segment_is_what_it_is_against_the_rest():
     parts = cal.audit(y, proba, by={"region": REGION}, tolerance=0.3).segments
     assert parts.segment.tolist() == [f"class = {name}, region = {one}" for name in "abc" for one in ("north", "south")]
     for k, name in enumerate("abc"):
-        alone = cal.audit_segments(y == name, proba[:, k], by={"region": REGION})
+        alone = segments_of(y == name, proba[:, k], by={"region": REGION})
         for field in (
             "rows",
             "share",
@@ -47,7 +48,7 @@ def test_a_class_in_a_segment_is_what_it_is_against_the_rest():
             assert getattr(parts, field)[2 * k : 2 * k + 2].tolist() == getattr(alone, field).tolist(), field
         assert (parts.upper[2 * k : 2 * k + 2] >= alone.upper).all()  # each has a smaller share
         assert (parts.lower[2 * k : 2 * k + 2] <= alone.lower).all()
-    whole = cal.audit_segments(y, proba, by={"region": REGION}, tolerance=0.3)
+    whole = segments_of(y, proba, by={"region": REGION}, tolerance=0.3)
     assert whole.to_json() == parts.to_json()
     certificate = cal.certify(y, proba, by={"region": REGION}, tolerance=0.3)
     assert certificate.parts.upper.tolist() == parts.upper.tolist()

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,10 +15,11 @@ from matplotlib.figure import Figure
 from scipy.stats import beta, binom, binomtest, chi2, gamma, poisson, ttest_1samp
 
 import calibrant as cal
-from calibrant import ArgumentError, DataError, audit_grades
+from calibrant import ArgumentError, DataError
 from calibrant.distributions import binomial
 from calibrant.references import cite
 from support.panels import panel
+from support.tables import grades_of
 
 NAMED = {"outcome": "default", "prediction": "pd"}
 
@@ -34,7 +37,7 @@ SCALE = {"A": (4000, 1, 0.0005), "B": (3000, 9, 0.0025), "C": (2000, 30, 0.006),
 
 @pytest.fixture(scope="module")
 def result():
-    return audit_grades(*portfolio(SCALE))
+    return grades_of(*portfolio(SCALE))
 
 
 def column(result, name):
@@ -55,7 +58,7 @@ def test_the_table(result):
 
 @pytest.mark.parametrize(("direction", "other"), [("too low", "greater"), ("too high", "less")])
 def test_p_values_and_limits_are_those_of_scipy(direction, other):
-    result = audit_grades(*portfolio(SCALE), direction=direction)
+    result = grades_of(*portfolio(SCALE), direction=direction)
     tests = [binomtest(k, n, p, alternative=other) for n, k, p in SCALE.values()]
     np.testing.assert_allclose(column(result, "p_exact"), [test.pvalue for test in tests], rtol=1e-9)
     ends = [test.proportion_ci(1.0 - 0.05 / 4) for test in tests]
@@ -69,7 +72,7 @@ def test_p_values_and_limits_are_those_of_scipy(direction, other):
 def test_verdicts_are_those_of_holm():
     """Where Bonferroni finds one grade, at a fourth of the level, Holm judges the next at a third of it."""
     grades = {"A": (2000, 4, 0.0005), "B": (2000, 12, 0.0025), "C": (900, 11, 0.005), "D": (500, 20, 0.04)}
-    result = audit_grades(*portfolio(grades), direction="too low")
+    result = grades_of(*portfolio(grades), direction="too low")
     p_value = result.grades["p_exact"]
     ranked = np.sort(p_value)
     by_hand = np.maximum.accumulate(ranked * [4, 3, 2, 1])
@@ -81,20 +84,20 @@ def test_verdicts_are_those_of_holm():
 def test_numbers_of_riskval():
     """riskval 0.1.1, documentation of grade_level_report and binomial_test."""
     data = portfolio({"A": (500, 0, 0.03), "B": (300, 6, 0.01), "C": (200, 20, 0.05)})
-    below = {name: audit_grades(*data, direction=name).grades for name in ("too low", "too high", "either")}
+    below = {name: grades_of(*data, direction=name).grades for name in ("too low", "too high", "either")}
     rejected = {
         name: dict(zip(grades["grade"], grades["p_exact"] < 0.05, strict=True)) for name, grades in below.items()
     }
     assert rejected["too low"] == {"A": False, "B": False, "C": True}
     assert rejected["too high"] == {"A": True, "B": False, "C": False}
     assert rejected["either"] == {"A": True, "B": False, "C": True}
-    ten = audit_grades(*portfolio({"A": (250, 10, 0.01)}), direction="too low")
+    ten = grades_of(*portfolio({"A": (250, 10, 0.01)}), direction="too low")
     assert column(ten, "p_exact") == [pytest.approx(0.00025, abs=5e-7)]
 
 
 def test_sizes_of_riskval():
     """riskval 0.1.1, README: 100 obligors at 2%, level 5%: the exact test has a size of 1.5%, from 6 defaults on."""
-    sizes = [audit_grades(*portfolio({"A": (100, k, 0.02)}), direction="too low") for k in (4, 5, 6)]
+    sizes = [grades_of(*portfolio({"A": (100, k, 0.02)}), direction="too low") for k in (4, 5, 6)]
     assert {round(float(one.grades["size_exact"][0]), 3) for one in sizes} == {0.015}
     assert [bool(one.grades["p_exact"][0] <= 0.05) for one in sizes] == [False, False, True]
     assert [bool(one.grades["p_jeffreys"][0] <= 0.05) for one in sizes] == [False, True, True]
@@ -110,14 +113,14 @@ MATHWORKS = [
 
 def test_decisions_of_mathworks():
     grades = {f"{i:02}": each for i, each in enumerate(MATHWORKS, start=1)}
-    found = audit_grades(*portfolio(grades), direction="too low")
+    found = grades_of(*portfolio(grades), direction="too low")
     assert (found.grades["p_jeffreys"] < 0.05).tolist() == [True] * 4 + [False] * 6
 
 
 def test_lights_of_probcal():
     """probcal 0.4.0, README: five grades, all green, so above 0.05 by Jeffreys' test for PDs that are too low."""
     n, k, p = [1696, 2043, 2684, 1114, 463], [7, 22, 97, 70, 59], [0.0063, 0.0146, 0.0319, 0.0681, 0.1685]
-    found = audit_grades(*portfolio(dict(zip("ABCDE", zip(n, k, p, strict=True), strict=True))), direction="too low")
+    found = grades_of(*portfolio(dict(zip("ABCDE", zip(n, k, p, strict=True), strict=True))), direction="too low")
     assert (found.grades["p_jeffreys"] > 0.05).all()
 
 
@@ -125,7 +128,7 @@ def test_lights_of_probcal():
 @pytest.mark.parametrize("direction", ["too low", "too high", "either"])
 def test_sizes_are_those_of_all_outcomes(n, pd, direction):
     """Each number of defaults that is rejected, with its probability."""
-    each = [audit_grades(*portfolio({"A": (n, k, pd)}), direction=direction).grades for k in range(min(n, 30) + 1)]
+    each = [grades_of(*portfolio({"A": (n, k, pd)}), direction=direction).grades for k in range(min(n, 30) + 1)]
     chance = binom.pmf(np.arange(len(each)), n, pd)
     for test in ("exact", "jeffreys"):
         rejected = np.array([grades[f"p_{test}"][0] <= 0.05 for grades in each])
@@ -135,7 +138,7 @@ def test_sizes_are_those_of_all_outcomes(n, pd, direction):
 
 def test_jeffreys_test_rejects_right_pds_too_often():
     """One default among 200 obligors rejects 0.05%, a chance of 0.095; 0.0001% is rejected whatever is seen."""
-    found = audit_grades(*portfolio({"A": (200, 0, 0.0005), "B": (200, 0, 1e-6)}), direction="too low")
+    found = grades_of(*portfolio({"A": (200, 0, 0.0005), "B": (200, 0, 1e-6)}), direction="too low")
     sizes = dict(zip(column(found, "grade"), column(found, "size_jeffreys"), strict=True))
     assert sizes["A"] == pytest.approx(1.0 - 0.9995**200)
     assert sizes["A"] == pytest.approx(0.0952, abs=5e-5)
@@ -144,9 +147,7 @@ def test_jeffreys_test_rejects_right_pds_too_often():
 
 
 def test_pds_of_0_and_1_and_grades_without_defaults():
-    found = audit_grades(
-        *portfolio({"none": (50, 0, 0.0), "some": (50, 2, 0.0), "half": (9, 0, 0.5), "all": (5, 5, 1.0)})
-    )
+    found = grades_of(*portfolio({"none": (50, 0, 0.0), "some": (50, 2, 0.0), "half": (9, 0, 0.5), "all": (5, 5, 1.0)}))
     rows = {
         name: {key: values[i] for key, values in found.grades.items()} for i, name in enumerate(found.grades["grade"])
     }
@@ -166,7 +167,7 @@ def test_different_pds_within_a_grade():
     score = np.array([0.0] * 40 + [0.01] * 40 + [0.3] * 20)
     default = np.zeros(100, dtype=int)
     default[-14:] = 1
-    found = audit_grades(default, score, ["A"] * 100, direction="too low").grades
+    found = grades_of(default, score, ["A"] * 100, direction="too low").grades
     mass = np.convolve(binom.pmf(np.arange(41), 40, 0.01), binom.pmf(np.arange(21), 20, 0.3))
     assert found["p_exact"][0] == pytest.approx(mass[14:].sum(), rel=1e-5)
     assert found["p_exact"][0] < binom.sf(13, 100, score.mean())
@@ -175,9 +176,9 @@ def test_different_pds_within_a_grade():
 def test_very_many_obligors_of_different_pds_are_taken_for_binomial(monkeypatch):
 
     default, score = np.arange(60) < 9, np.linspace(0.01, 0.2, 60)
-    exact = audit_grades(default, score, ["A"] * 60, direction="too low").grades["p_exact"][0]
+    exact = grades_of(default, score, ["A"] * 60, direction="too low").grades["p_exact"][0]
     monkeypatch.setattr(binomial, "_MOST", 50)
-    most = audit_grades(default, score, ["A"] * 60, direction="too low").grades["p_exact"][0]
+    most = grades_of(default, score, ["A"] * 60, direction="too low").grades["p_exact"][0]
     assert exact < most == pytest.approx(binom.sf(8, 60, score.mean()))
 
 
@@ -187,16 +188,16 @@ def test_grades_in_any_manner(tmp_path, result):
     frame = pd.DataFrame({"default": default, "pd": score, "grade": name}).sample(frac=1.0, random_state=1)
     frame.to_csv(tmp_path / "loans.csv", index=False)
     wanted = result.to_dict()
-    assert audit_grades(frame, grade="grade", **NAMED).to_dict() == wanted
-    assert audit_grades(tmp_path / "loans.csv", grade="grade", **NAMED).to_dict() == wanted
+    assert grades_of(frame, grade="grade", **NAMED).to_dict() == wanted
+    assert grades_of(tmp_path / "loans.csv", grade="grade", **NAMED).to_dict() == wanted
     audit = cal.audit(frame, grade="grade", **NAMED)
     assert audit.grades.to_dict() == wanted
     assert set(result.references) <= set(audit.references)
     assert "PDs are too low in C" in str(audit)
-    edges = audit_grades(frame, grade=[0.001, 0.0025, 0.01], **NAMED)
+    edges = grades_of(frame, grade=[0.001, 0.0025, 0.01], **NAMED)
     assert column(edges, "grade") == ["up to 0.001", "over 0.001 to 0.0025", "over 0.0025 to 0.01", "over 0.01"]
     assert column(edges, "p_exact") == column(result, "p_exact")
-    assert audit_grades(tmp_path / "loans.csv", grade="0.001,0.0025,0.01", **NAMED).to_dict() == edges.to_dict()
+    assert grades_of(tmp_path / "loans.csv", grade="0.001,0.0025,0.01", **NAMED).to_dict() == edges.to_dict()
     assert cal.audit(default, score, grade=[0.001]).provenance.command.endswith("grade=(0.001,))")
     assert cal.audit(default, score, grade=name).provenance.command.endswith("grade='rating grade')")
 
@@ -205,23 +206,23 @@ def test_missing_grades_are_one_or_left_out():
     default, score, name = portfolio(SCALE)
     some = name.astype(object)
     some[::7] = None
-    found = audit_grades(default, score, some)
+    found = grades_of(default, score, some)
     assert sorted(column(found, "grade")) == [*SCALE, "missing"]
-    dropped = audit_grades(default, score, some, missing="drop")
+    dropped = grades_of(default, score, some, missing="drop")
     assert column(dropped, "grade") == list(SCALE)
     gaps = len(range(0, 9500, 7))
     assert dropped.total["obligors"] == 9500 - gaps
-    assert (dropped.left_out.n, dropped.left_out.n_read) == (gaps, 9500)
-    assert f"Left out: {gaps:,} of 9,500 rows: {gaps:,} without a value of rating grade." in str(dropped)
-    assert dropped.to_dict()["left_out"]["causes"] == {"value of rating grade": gaps}
-    assert found.left_out is None
+    whole = cal.audit(default, score, grade=some, missing="drop")
+    assert (whole.left_out.n, whole.left_out.n_read) == (gaps, 9500)
+    assert whole.left_out.causes == {"value of rating grade": gaps}
+    assert cal.audit(default, score, grade=some).left_out is None
 
 
 def test_grades_may_be_numbers_and_pds():
     default, score, name = portfolio(SCALE)
     number = np.array([ord(one) for one in name])
-    assert column(audit_grades(default, score, number), "grade") == ["65", "66", "67", "68"]
-    assert column(audit_grades(default, score, score), "grade") == ["0.0005", "0.0025", "0.006", "0.04"]
+    assert column(grades_of(default, score, number), "grade") == ["65", "66", "67", "68"]
+    assert column(grades_of(default, score, score), "grade") == ["0.0005", "0.0025", "0.006", "0.04"]
 
 
 def test_forms(result):
@@ -233,7 +234,7 @@ def test_forms(result):
     assert text[3].split()[:5] == ["Grade", "Obligors", "PD", "Defaults", "Rate"]
     assert [line.split()[0] for line in text[4:]] == [*SCALE, "all"]
     assert "<th" in result._repr_html_()
-    right = audit_grades(*portfolio({"A": (100, 5, 0.05), "\x1b[31m": (100, 9, 0.1)}))
+    right = grades_of(*portfolio({"A": (100, 5, 0.05), "\x1b[31m": (100, 9, 0.1)}))
     assert "PDs are not shown to be off" in str(right)
     assert "\x1b" not in str(right)
 
@@ -260,14 +261,13 @@ def test_picture(result):
     shades = [to_hex(colour) for colour in display.points_.get_facecolors()]
     assert shades[2] not in shades[:2]
     assert "default rate" in display.how_to_read
-    common = audit_grades(*portfolio({"A": (100, 25, 0.2), "B": (100, 50, 0.5)})).plot()
+    common = grades_of(*portfolio({"A": (100, 25, 0.2), "B": (100, 50, 0.5)})).plot()
     assert common.ax_.get_xscale() == "linear"
 
 
 @pytest.mark.parametrize(
     ("keywords", "error", "message"),
     [
-        ({}, ArgumentError, "expected grade, found none"),
         ({"grade": ["A", "B"]}, DataError, "as many grades as rows, found 2 grades and 9500 rows"),
         ({"grade": [0.3, 0.1]}, DataError, "edges of PDs in increasing order"),
         ({"grade": [0.1], "direction": "up"}, ArgumentError, "direction to be one of 'either'"),
@@ -277,13 +277,12 @@ def test_picture(result):
 )
 def test_refusals(keywords, error, message):
     with pytest.raises(error, match=message.replace("(", r"\(")):
-        audit_grades(*portfolio(SCALE)[:2], **keywords)
+        grades_of(*portfolio(SCALE)[:2], **keywords)
 
 
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"by": {"x": [1]}}, "expected by or grade, found both"),
         ({"weight": np.linspace(0.5, 2, 9500)}, "found weights that count no rows"),
     ],
 )
@@ -300,7 +299,7 @@ def test_grades_from_counts_are_those_of_as_many_obligors(clusters):
     of_counts = cal.audit(default, pd, grade=grade, count=count, **further).grades
     rows = [np.repeat(each, count) for each in (default, pd, grade)]
     further = {name: np.repeat(values, count) for name, values in further.items()}
-    assert of_counts.to_dict() == audit_grades(*rows, **further).to_dict()
+    assert of_counts.to_dict() == grades_of(*rows, **further).to_dict()
 
 
 def clustered(counts, pd, **keywords):
@@ -308,7 +307,7 @@ def clustered(counts, pd, **keywords):
     size = [n for (n, _), times in counts.items() for _ in range(times)]
     default = [int(i < k) for (n, k), times in counts.items() for _ in range(times) for i in range(n)]
     obligor = np.repeat(np.arange(len(size)), size)
-    return audit_grades(default, [pd] * len(default), ["A"] * len(default), cluster=obligor, **keywords)
+    return grades_of(default, [pd] * len(default), ["A"] * len(default), cluster=obligor, **keywords)
 
 
 def test_obligors_of_one_row_have_the_limits_of_a_poisson_count():
@@ -353,10 +352,10 @@ def test_columns_of_obligors_and_the_audit_beside_it():
     rows = panel(np.random.default_rng(1), 500, 18)
     frame = pd.DataFrame(rows._asdict())
     named = {"outcome": "default", "prediction": "pd", "grade": "grade", "cluster": "obligor"}
-    found = audit_grades(frame, **named)
+    found = grades_of(frame, **named)
     np.testing.assert_array_equal(cal.audit(frame, **named).grades.grades["p_value"], found.grades["p_value"])
     assert found.total["obligors"] == 500
-    shuffled = audit_grades(frame.sample(frac=1.0, random_state=0), **named)
+    shuffled = grades_of(frame.sample(frac=1.0, random_state=0), **named)
     np.testing.assert_allclose(shuffled.grades["upper"], found.grades["upper"])
 
 
@@ -378,31 +377,31 @@ ROWS = st.lists(
 def test_labels_and_pds_turned_round(rows):
     """Too low becomes too high, and limits are mirrored; nothing depends on the order of the rows."""
     default, score, name = (np.array(column) for column in zip(*rows, strict=True))
-    low = audit_grades(default, score, name, direction="too low")
-    high = audit_grades(~default, 1.0 - score, name, direction="too high")
+    low = grades_of(default, score, name, direction="too low")
+    high = grades_of(~default, 1.0 - score, name, direction="too high")
     mirrored = np.argsort(high.grades["grade"], kind="stable")
     order = np.argsort(low.grades["grade"], kind="stable")
     for field in ("p_exact", "p_jeffreys", "size_exact", "size_jeffreys", "p_adjusted"):
         np.testing.assert_allclose(low.grades[field][order], high.grades[field][mirrored], atol=1e-9)
     np.testing.assert_allclose(low.grades["lower"][order], 1.0 - high.grades["upper"][mirrored], atol=1e-9)
-    assert audit_grades(default[::-1], score[::-1], name[::-1], direction="too low").to_dict() == low.to_dict()
+    assert grades_of(default[::-1], score[::-1], name[::-1], direction="too low").to_dict() == low.to_dict()
 
 
 def test_the_direction_that_was_asked_is_the_one_that_is_named():
     """At a high level a grade may be called too low although fewer default than expected."""
     asked = {"direction": "too low", "confidence_level": 0.1}
-    assert column(audit_grades([0] * 6 + [1] * 4, [0.5] * 10, ["A"] * 10, **asked), "verdict") == ["too low"]
+    assert column(grades_of([0] * 6 + [1] * 4, [0.5] * 10, ["A"] * 10, **asked), "verdict") == ["too low"]
 
 
 def test_rounding_is_not_shown():
     impossible, unlikely = (([0] * 99 + [1] * 40, np.full(139, pd)) for pd in (0.0, 0.001))
-    assert "1e-9" not in str(audit_grades(*impossible, ["A"] * 139))
-    assert str(audit_grades(*unlikely, ["A"] * 139)).splitlines()[-1].split().count("<1e-9") == 2
+    assert "1e-9" not in str(grades_of(*impossible, ["A"] * 139))
+    assert str(grades_of(*unlikely, ["A"] * 139)).splitlines()[-1].split().count("<1e-9") == 2
 
 
 @pytest.mark.parametrize(("direction", "level"), [("too low", 0.3), ("too low", 0.74), ("either", 0.4)])
 def test_limits_of_one_grade_hold_with_three_quarters_at_least(direction, level):
-    found = audit_grades(np.arange(50) < 7, np.full(50, 0.1), [0.5], direction=direction, confidence_level=level)
+    found = grades_of(np.arange(50) < 7, np.full(50, 0.1), [0.5], direction=direction, confidence_level=level)
     assert found.grades["lower"][0] == pytest.approx(beta.ppf(0.25, 7, 44))
     if direction == "either":
         assert found.grades["upper"][0] == pytest.approx(beta.ppf(0.75, 8, 43))
@@ -422,8 +421,8 @@ def lgds(n=300, seed=0):
 @pytest.mark.parametrize("direction", ["either", "too low", "too high"])
 def test_amounts_of_0_and_1_are_judged_as_events(direction):
     default, predicted, name = portfolio({"A": (400, 1, 0.005), "B": (300, 9, 0.025), "C": (200, 0, 0.06)})
-    events = audit_grades(default, predicted, name, direction=direction)
-    amounts = audit_grades(default, predicted, name, kind="amount", limits=(0, 1), direction=direction)
+    events = grades_of(default, predicted, name, direction=direction)
+    amounts = grades_of(default, predicted, name, kind="amount", limits=(0, 1), direction=direction)
     for field in ("lower", "upper", "observed_rate", "mean_predicted", "observed_expected"):
         assert amounts.grades[field] == pytest.approx(
             events.grades[field], rel=1e-4, abs=1e-6
@@ -437,7 +436,7 @@ def test_amounts_of_0_and_1_are_judged_as_events(direction):
 )
 def test_the_t_test_is_that_of_the_ecb(direction, alternative):
     frame = lgds()
-    table = audit_grades(
+    table = grades_of(
         frame, grade="pool", outcome="loss", prediction="lgd", exposure="ead", kind="amount", direction=direction
     ).to_frame("pandas")
     for row in table.itertuples():
@@ -456,9 +455,9 @@ def test_limits_and_p_values_of_amounts_agree():
     for columns in ({}, {"cluster": frame.obligor}, {"exposure": frame.ead, "cluster": frame.obligor}):
         chosen = common | columns
         one = ["a"] * len(frame)
-        table = audit_grades(frame.loss, frame.lgd * 0.0 + 0.3, one, **chosen).grades
+        table = grades_of(frame.loss, frame.lgd * 0.0 + 0.3, one, **chosen).grades
         for limit in (table["lower"][0], table["upper"][0]):
-            again = audit_grades(frame.loss, np.full(len(frame), limit), one, **chosen)
+            again = grades_of(frame.loss, np.full(len(frame), limit), one, **chosen)
             assert again.grades["p_value"][0] == pytest.approx(0.1, rel=1e-4)
 
 
@@ -489,10 +488,10 @@ def test_amounts_with_gaps_edges_and_pools_that_are_off():
     frame = lgds()
     frame.loc[:4, "pool"] = None
     chosen = {"grade": "pool", "outcome": "loss", "prediction": "lgd", "exposure": "ead", "kind": "amount"}
-    assert "missing" in column(audit_grades(frame, **chosen), "grade")
-    left = audit_grades(frame, **chosen, missing="drop")
-    assert (left.left_out.n, left.total["rows"]) == (5, 295)
-    edges = audit_grades(frame.loss, 100.0 * frame.lgd, [25, 50], kind="amount")
+    assert "missing" in column(grades_of(frame, **chosen), "grade")
+    left = cal.audit(frame, **chosen, missing="drop")
+    assert (left.left_out.n, left.grades.total["rows"]) == (5, 295)
+    edges = grades_of(frame.loss, 100.0 * frame.lgd, [25, 50], kind="amount")
     assert column(edges, "grade") == ["up to 25", "over 25 to 50", "over 50"]
     wrong = cal.audit(
         frame.loss, 0.5 * frame.lgd, exposure=frame.ead, grade=[0.15, 0.25], direction="too low", kind="amount"
@@ -513,7 +512,7 @@ def test_amounts_at_the_edges(amount, limits, clusters):
     n = len(amount)
     clusters = None if clusters is None else np.zeros(n)
     chosen = {"kind": "amount", "limits": limits, "cluster": clusters}
-    result = audit_grades(amount, [0.5] * n, ["A"] * n, **chosen)
+    result = grades_of(amount, [0.5] * n, ["A"] * n, **chosen)
     assert "nan" not in str(result)
     table = result.grades
     assert limits[0] <= table["lower"][0] <= table["observed_rate"][0] <= table["upper"][0]
@@ -525,30 +524,63 @@ def test_amounts_at_the_edges(amount, limits, clusters):
     ("keywords", "message"),
     [
         ({"exposure": [1.0, 1.0]}, "pass kind='amount'"),
-        ({"kind": "amount", "pos_label": 1}, "no label counts as 1"),
+        ({"kind": "amount", "pos_label": 1}, "amounts have no labels"),
         ({"kind": "loss"}, "amount"),
     ],
 )
 def test_what_amounts_refuse(keywords, message):
     with pytest.raises(ArgumentError, match=message):
-        audit_grades([0, 1], [0.5, 0.5], ["A", "A"], **keywords)
+        grades_of([0, 1], [0.5, 0.5], ["A", "A"], **keywords)
 
 
-def test_amounts_with_grades_and_segments_are_refused_and_the_hint_works():
+@pytest.mark.parametrize("kind", ["event", "amount"])
+@pytest.mark.parametrize("further", [{}, {"cluster": "obligor"}, {"chance": "seen"}], ids=str)
+@pytest.mark.parametrize(
+    ("source", "grade"),
+    [
+        *itertools.product(["arrays", "file"], ["pool"]),
+        *(
+            pytest.param(*one, marks=pytest.mark.slow)
+            for one in [
+                *itertools.product(["frame", "lazy"], ["pool"]),
+                *itertools.product(["arrays", "frame", "lazy", "file"], ["half", (0.2, 0.4)]),
+                *itertools.product(["arrays", "frame"], ["its values"]),
+            ]
+        ),
+    ],
+)
+def test_grades_and_segments_are_those_asked_alone(source, kind, further, grade, tmp_path):
+    """One may be the other, or one of several columns of segments."""
     frame = lgds()
-    with pytest.raises(ArgumentError, match="a column that joins both"):
-        cal.audit(frame, kind="amount", outcome="loss", prediction="lgd", grade="pool", by="obligor")
-    frame["cell"] = frame.pool + (frame.obligor % 2).astype(str)
-    assert (
-        len(cal.audit(frame, kind="amount", outcome="loss", prediction="lgd", grade="cell").grades.grades["grade"]) == 6
-    )
+    frame["half"], frame["part"] = np.arange(len(frame)) % 2, np.arange(len(frame)) % 3
+    frame["default"], frame["seen"] = (frame.loss > 0.3).astype(int), 0.5
+    grade = frame["pool"].to_numpy() if grade == "its values" else grade
+    columns = {"outcome": "loss" if kind == "amount" else "default", "prediction": "lgd"}
+    asked = {"kind": kind, **further, **({"smallest_chance": 0.5} if further.get("chance") else {})}
+    by, rows = ["half", "part"], (frame,)
+    if source == "arrays":
+        rows, columns = (frame[columns["outcome"]], frame["lgd"]), {}
+        asked |= {name: frame[column] for name, column in further.items()}
+        by = {name: frame[name] for name in by}
+        grade = frame[grade] if isinstance(grade, str) else grade
+    elif source == "lazy":
+        rows = (pl.from_pandas(frame).lazy(),)
+    elif source == "file":
+        frame.to_parquet(tmp_path / "rows.parquet")
+        rows = (tmp_path / "rows.parquet",)
+    both = cal.audit(*rows, **columns, **asked, by=by, min_rows=20, grade=grade)
+    assert both.grades.to_json() == cal.audit(*rows, **columns, **asked, grade=grade).grades.to_json()
+    assert both.segments.to_json() == cal.audit(*rows, **columns, **asked, by=by, min_rows=20).segments.to_json()
+    said = " ".join(str(both.provenance.command).split())
+    assert "by=" in said
+    assert "grade=" in said
 
 
 def test_a_pool_without_any_amount_has_no_upper_limit_without_a_cap():
     """What was not seen at all says nothing of how large it may be: the pool is not called off."""
     amount, pool = np.append(np.zeros(20), np.tile([0.0, 3.0], 50)), ["A"] * 20 + ["B"] * 100
-    found = audit_grades(amount, np.full(120, 1.0), pool, kind="amount", direction="too high").grades
+    found = grades_of(amount, np.full(120, 1.0), pool, kind="amount", direction="too high").grades
     assert dict(zip(found["grade"].tolist(), found["verdict"].tolist(), strict=True))["A"] == ""
     assert found["upper"][found["grade"].tolist().index("A")] == np.inf
-    capped = audit_grades(amount, np.full(120, 1.0), pool, kind="amount", limits=(0, 4)).grades
+    capped = grades_of(amount, np.full(120, 1.0), pool, kind="amount", limits=(0, 4)).grades
     assert np.isfinite(capped["upper"]).all()

@@ -263,12 +263,12 @@ READERS = {
         lambda d, **how: cal.audit(d["z"], d["f"], **OF_MEANS, **how, kind="amount"),
         {"outcome": "z", "prediction": "f", "kind": "amount", **OF_MEANS},
     ),
-    "audit_grades": (
-        lambda d, **how: cal.audit_grades(d["y"], d["p"], d["part"], **how),
+    "audit of grades": (
+        lambda d, **how: cal.audit(d["y"], d["p"], grade=d["part"], **how),
         {"outcome": "y", "prediction": "p", "grade": "part"},
     ),
-    "audit_segments": (
-        lambda d, **how: cal.audit_segments(d["y"], d["p"], by={"part": d["part"]}, **how),
+    "audit of segments": (
+        lambda d, **how: cal.audit(d["y"], d["p"], by={"part": d["part"]}, **how),
         {"outcome": "y", "prediction": "p", "by": "part"},
     ),
     "find_segments": (

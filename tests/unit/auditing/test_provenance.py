@@ -17,6 +17,7 @@ import calibrant as cal
 from calibrant.auditing.provenance import fingerprint_of, of_command, provenance_of
 from calibrant.cli.main import app
 from support.arithmetic import vectors
+from support.tables import segments_of
 
 
 def rows(n=400, seed=0):
@@ -317,6 +318,6 @@ def test_the_title_heads_the_page():
     assert 'A. Body, <time datetime="2023-11-14T22:13:20Z">2023-11-14</time>' in page
     assert audit.to_markdown(**head).startswith("# PD model < 3\n\nA note\n\nA. Body, 2023-11-14\n\n#")
     assert audit.to_latex(**head).startswith("% PD model \\textless{} 3\n")
-    segments = cal.audit_segments(y, p, by={"g": np.arange(len(y)) % 2})
+    segments = segments_of(y, p, by={"g": np.arange(len(y)) % 2})
     assert '<p class="byline">A. Body</p>' in segments.to_html(**head)
     assert "A note\n\nA. Body\n\n#" in segments.to_markdown(**head)

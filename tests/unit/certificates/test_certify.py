@@ -8,19 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from calibrant import (
-    ArgumentError,
-    ClassScores,
-    DataError,
-    OutcomeTable,
-    ScoreTable,
-    audit,
-    audit_segments,
-    calibration_test,
-    certify,
-)
+from calibrant import ArgumentError, ClassScores, DataError, OutcomeTable, ScoreTable, audit, calibration_test, certify
 from calibrant.certificates.kinds import refusals
 from calibrant.kinds import BUILT_IN, kind_named
+from support.tables import segments_of
 
 N = 900
 LIMITS = {"limits": (0, 1)}
@@ -126,7 +117,7 @@ def test_what_is_about_segments_needs_some(name, frame):
 def test_segments_are_those_of_their_audit(clusters, direction, frame):
     asked = {"tolerance": 0.2, "direction": direction, "cluster": clusters}
     found = certify(frame, outcome="y", prediction="p", by="s", **asked)
-    known = audit_segments(frame, outcome="y", prediction="p", by="s", **asked)
+    known = segments_of(frame, outcome="y", prediction="p", by="s", **asked)
     assert (found.verdict, found.bound, found.lower_bound) == (known.verdict, known.bound, known.lower_bound)
     assert found.claim == known.claim
     assert found.parts.name.tolist() == known.segment.tolist()

@@ -12,6 +12,7 @@ import calibrant as cal
 from calibrant import OutcomeTable, calibration_test, certify
 from calibrant.cli.main import app
 from calibrant.errors import ArgumentError, DataError
+from support.tables import grades_of, segments_of
 
 OF_EVENTS = {"limits": (0, 1), "relative_to": "exposure"}
 AMOUNTS = {"kind": "amount", **OF_EVENTS}
@@ -98,23 +99,23 @@ def test_segments_alone_are_those_of_an_audit(rows):
     for kind in ({"prediction": "p", "outcome": "y"}, several, amounts):
         for method in ("default", "asymptotic"):
             how = kind | {"chance": "c", "smallest_chance": 0.02, "by": "s", "method": method}
-            alone, within = cal.audit_segments(frame, **how), cal.audit(frame, **how).segments
+            alone, within = segments_of(frame, **how), cal.audit(frame, **how).segments
             for name in ("upper", "lower", "bound", "claim", "lower_proved"):
                 assert np.array_equal(getattr(alone, name), getattr(within, name)), name
             assert ("asymptotic" in alone.claim) == (method == "asymptotic")
             assert "chances of at least 0.02" in alone.claim
     search = cal.find_segments(frame, by="s", **one)
-    assert search.lower_bound >= cal.audit_segments(frame, by="s", **one).lower_bound > 0.0
+    assert search.lower_bound >= segments_of(frame, by="s", **one).lower_bound > 0.0
     assert "95% confidence, for rows with known chances of at least 0.02" in search.claim
     with pytest.raises(ArgumentError, match="bounds of segments hold at one number"):
-        cal.audit_segments(frame, by="s", **one, method="anytime")
+        segments_of(frame, by="s", **one, method="anytime")
 
 
 def test_grades_of_equal_chances_are_those_of_rows(rows):
     """Limits of Gaffke are those of Clopper and Pearson for 0 and 1."""
     same, predicted = np.full(len(rows), 0.5), np.full(len(rows), 0.1)
-    known = cal.audit_grades(rows.y, predicted, rows.s, chance=same, smallest_chance=0.5)
-    exact = cal.audit_grades(rows.y, predicted, rows.s)
+    known = grades_of(rows.y, predicted, rows.s, chance=same, smallest_chance=0.5)
+    exact = grades_of(rows.y, predicted, rows.s)
     for name in ("lower", "upper", "observed_rate", "mean_predicted"):
         assert known.grades[name] == pytest.approx(exact.grades[name], rel=1e-5), name
     assert known.grades["defaults"].tolist() == exact.grades["defaults"].tolist()
@@ -123,7 +124,7 @@ def test_grades_of_equal_chances_are_those_of_rows(rows):
 
 def test_grades_with_chances_are_those_of_all_cases(rows):
     how = {"outcome": "y", "prediction": "p", "chance": "c"}
-    wide, seen = (cal.audit_grades(rows, grade="s", **how, **more) for more in ({"smallest_chance": 0.002}, {}))
+    wide, seen = (grades_of(rows, grade="s", **how, **more) for more in ({"smallest_chance": 0.002}, {}))
     assert (wide.grades["upper"] > seen.grades["upper"]).all()
     within = cal.audit(rows, grade="s", **how, smallest_chance=0.002).grades
     assert within.to_json() == wide.to_json()
@@ -133,15 +134,13 @@ def test_grades_with_chances_are_those_of_all_cases(rows):
     assert "known chances" in str(wide)
     weighted = np.average(rows.y[rows.s == "a"], weights=1.0 / rows.c[rows.s == "a"])
     assert wide.grades["observed_rate"][wide.grades["grade"] == "a"] == pytest.approx(weighted)
-    clustered = cal.audit_grades(rows, grade=[0.1], **how, cluster="g")
+    clustered = grades_of(rows, grade=[0.1], **how, cluster="g")
     assert clustered.grades["clusters"].max() <= rows.g.nunique()
-    amounts = cal.audit_grades(
-        rows.y, rows.p, rows.s, chance=rows.c, smallest_chance=0.002, kind="amount", limits=(0, 1)
-    )
+    amounts = grades_of(rows.y, rows.p, rows.s, chance=rows.c, smallest_chance=0.002, kind="amount", limits=(0, 1))
     assert amounts.grades["upper"] == pytest.approx(wide.grades["upper"])
     assert amounts.rates == "means"
     with pytest.raises(DataError, match=r"chances of at least 0.1, the smallest chance, found 0.02 in row"):
-        cal.audit_grades(rows.y, rows.p, rows.s, chance=rows.c, smallest_chance=0.1)
+        grades_of(rows.y, rows.p, rows.s, chance=rows.c, smallest_chance=0.1)
 
 
 def test_a_chance_of_classes_is_named_with_the_row_that_was_given(rows, tmp_path):
@@ -150,7 +149,7 @@ def test_a_chance_of_classes_is_named_with_the_row_that_was_given(rows, tmp_path
     frame.loc[[5, 217, 300], "c"] = 0.1
     frame.to_parquet(tmp_path / "rows.parquet")
     how = {"outcome": "y", "prediction": ["q", "p"], "classes": [0, 1], "kind": "classes", "chance": "c"}
-    for verb in (certify, cal.audit, partial(cal.audit_segments, by="s")):
+    for verb in (certify, cal.audit, partial(segments_of, by="s")):
         for source, row in ((frame, 5), (str(tmp_path / "rows.parquet"), 6)):
             with pytest.raises(DataError, match=rf"chances of at least 0.2.* found 0.1 in row {row} and 2 more"):
                 verb(source, **how, smallest_chance=0.2)

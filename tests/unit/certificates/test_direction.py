@@ -11,6 +11,7 @@ from calibrant.distributions.cluster_bound import ClusterSums, largest_error, la
 from calibrant.table import clusters as residuals
 from calibrant.table.clusters import cap_clusters, cluster_rows
 from calibrant.table.cumulative_residuals import cumulative_residuals, largest_move
+from support.tables import segments_of
 
 METHODS = ("default", "asymptotic", "anytime")
 RNG = np.random.default_rng(3)
@@ -135,8 +136,7 @@ def test_an_audit_says_which_direction_it_is_about():
 def test_segments_have_a_direction():
     by = {"half": np.where(P > 0.5, "upper", "lower")}
     low, high, either = (
-        cal.audit_segments(TOO_HIGH, P, by=by, direction=way, tolerance=0.03)
-        for way in ("too low", "too high", "either")
+        segments_of(TOO_HIGH, P, by=by, direction=way, tolerance=0.03) for way in ("too low", "too high", "either")
     )
     assert (low.errors, high.errors, either.errors) == ("too low", "too high", "either")
     assert low.verdicts[1] == "undecided"
@@ -154,7 +154,7 @@ def test_segments_have_a_direction():
 
 def test_labels_turned_round_turn_the_direction_of_segments():
     by = {"part": np.arange(len(P)) % 3}
-    high, low = (cal.audit_segments(*rows, by=by, direction=way) for rows, way in TURNED)
+    high, low = (segments_of(*rows, by=by, direction=way) for rows, way in TURNED)
     for name in ("error", "lower", "upper", "p_value"):
         np.testing.assert_allclose(getattr(low, name), getattr(high, name), atol=1e-9)
 
@@ -162,11 +162,11 @@ def test_labels_turned_round_turn_the_direction_of_segments():
 def test_an_audit_hands_its_direction_to_segments():
     y, p = TOO_HIGH[::10], P[::10].round(1)
     asked = {"by": {"half": p > 0.5}, "direction": "too low", "tolerance": 0.03}
-    audit, alone = cal.audit(y, p, **asked), cal.audit_segments(y, p, **asked)
+    audit, alone = cal.audit(y, p, **asked), segments_of(y, p, **asked)
     assert audit.segments.to_dict() == alone.to_dict()
     assert "as far as predictions are too low" in " ".join(str(audit).split())
     with pytest.raises(ArgumentError, match="direction"):
-        cal.audit_segments(TOO_HIGH, P, by={"half": P > 0.5}, direction="low")
+        segments_of(TOO_HIGH, P, by={"half": P > 0.5}, direction="low")
 
 
 def test_another_direction_is_refused():

@@ -19,6 +19,7 @@ from calibrant.distributions.binomial import walk_boundary
 from calibrant.errors import ArgumentError, DataError
 from calibrant.table.clusters import cluster_rows, one_row_each
 from calibrant.table.pooling import pool_rows
+from support.tables import segments_of
 
 
 def sample(n, seed, decimals=2):
@@ -251,7 +252,7 @@ def test_groups_are_the_segments_of_an_audit(values):
         except DataError as error:
             return str(error)
 
-    segments, groups = found(cal.audit_segments, min_rows=1), found(cal.selective)
+    segments, groups = found(segments_of, min_rows=1), found(cal.selective)
     if not isinstance(segments, str):
         segments, groups = (
             list(zip(segments.segment, segments.rows, strict=True)),

@@ -8,7 +8,6 @@ import pytest
 from matplotlib.figure import Figure
 
 import calibrant
-from calibrant import audit_segments
 from calibrant.certificates import isotonic_band
 from calibrant.curves import (
     binned_curve,
@@ -40,15 +39,16 @@ from calibrant.plots import (
     draw,
 )
 from calibrant.table.results import Drawable
+from support.tables import grades_of, segments_of
 
 
 def audit_of_grades(y, s):
-    return calibrant.audit_grades(y, s, [0.3, 0.6])
+    return grades_of(y, s, [0.3, 0.6])
 
 
 def audit_of_two(y, s):
     """An audit of two segments."""
-    return audit_segments(y, s, by={"half": np.arange(len(y)) < 25}, min_rows=1)
+    return segments_of(y, s, by={"half": np.arange(len(y)) < 25}, min_rows=1)
 
 
 def thirds(y, s):

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from calibrant import audit_segments
 from calibrant.errors import ArgumentError
 from calibrant.plots import SegmentDisplay, SegmentMapDisplay, figure_svg
+from support.tables import segments_of
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def rows():
 @pytest.fixture(scope="module")
 def audit(rows):
     y, p, by = rows
-    return audit_segments(y, p, by=by, depth=2, tolerance=0.05)
+    return segments_of(y, p, by=by, depth=2, tolerance=0.05)
 
 
 def test_forest_shows_errors_bounds_tolerance_and_the_bound_for_all(audit):
@@ -69,7 +69,7 @@ def test_map_follows_the_colours_of_a_page(audit):
 def test_segments_with_too_few_rows_are_empty(rows):
     y, p, by = rows
     kept = (by["sex"] == "M") | (by["town"] != "$t0$")
-    found = audit_segments(y[kept], p[kept], by={name: column[kept] for name, column in by.items()}, depth=2)
+    found = segments_of(y[kept], p[kept], by={name: column[kept] for name, column in by.items()}, depth=2)
     shown = np.ma.getmaskarray(SegmentMapDisplay(found).plot(Figure().subplots()).image_.get_array())
     assert shown.sum() == 1
 
@@ -80,7 +80,7 @@ def test_pairs_are_asked_for_by_name(audit, rows):
     with pytest.raises(ArgumentError, match="in this order"):
         SegmentMapDisplay(audit, columns=("town", "sex"))
     with pytest.raises(ArgumentError, match="depth=2"):
-        SegmentMapDisplay(audit_segments(y, p, by=by))
+        SegmentMapDisplay(segments_of(y, p, by=by))
 
 
 @pytest.mark.parametrize("display", [SegmentDisplay, SegmentMapDisplay])

@@ -13,6 +13,7 @@ import calibrant as cal
 from calibrant.errors import ArgumentError, DataError
 from calibrant.segments.columns import SegmentColumn
 from calibrant.typed_json import plain, structure
+from support.tables import grades_of, segments_of
 
 TEXT = ["a", "b", None, "a"] * 100
 
@@ -211,11 +212,11 @@ class _Tensor:
 @pytest.mark.parametrize(
     "use",
     [
-        lambda y, p, column: cal.audit_segments(y, p, by={"g": column}, min_rows=2),
+        lambda y, p, column: segments_of(y, p, by={"g": column}, min_rows=2),
         lambda y, p, column: cal.SegmentCalibrator(cal.PlattCalibrator()).fit(p, y, {"g": column}),
         lambda y, p, column: cal.certify(y, p, cluster=column),
     ],
-    ids=["audit_segments", "SegmentCalibrator", "clusters"],
+    ids=["segments", "SegmentCalibrator", "clusters"],
 )
 def test_a_column_that_becomes_no_array_is_refused_with_its_reason(use):
     y, p = [0, 1] * 20, [0.2, 0.7] * 20
@@ -274,13 +275,13 @@ def test_dates_group_and_order_alike_from_every_source(tmp_path, time):
     engines = [pl.from_pandas(frame).lazy(), duckdb.from_df(frame)]
     levels = [f"{day}{time}" for day in DAYS]
     for source in [frame, text, pl.from_pandas(frame), *engines, *files, query]:
-        segments = cal.audit_segments(source, outcome="y", prediction="p", by="when", min_rows=1).levels
+        segments = segments_of(source, outcome="y", prediction="p", by="when", min_rows=1).levels
         assert sorted(level for (level,) in segments) == [*levels, "missing"]
-        grades = cal.audit_grades(source, outcome="y", prediction="p", grade="when").grades["grade"]
+        grades = grades_of(source, outcome="y", prediction="p", grade="when").grades["grade"]
         assert sorted(grades) == [*levels, "missing"]
         means = cal.audit(source, kind="amount", outcome="y", prediction="p", grade="when").grades.grades["grade"]
         assert sorted(means) == [*levels, "missing"]
-        clusters = cal.audit_grades(source, outcome="y", prediction="p", grade=[0.5], cluster="when", missing="drop")
+        clusters = grades_of(source, outcome="y", prediction="p", grade=[0.5], cluster="when", missing="drop")
         assert clusters.total["obligors"] == 4
     for values in (when, when.to_numpy(), when.tolist(), list(when.dt.to_pydatetime())):
         assert SegmentColumn.fit(values, "when").levels == tuple(levels)
@@ -293,11 +294,11 @@ def test_many_dates_are_refused_alike_and_the_hint_works(tmp_path):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     for source in (frame, pl.from_pandas(frame).lazy(), str(tmp_path / "rows.csv")):
         with pytest.raises(cal.DataError, match=r"90 different dates, 2023-01-01 to 2023-03-31; .*the month"):
-            cal.audit_segments(source, outcome="y", prediction="p", by="day")
+            segments_of(source, outcome="y", prediction="p", by="day")
         with pytest.raises(cal.DataError, match="90 different dates"):
-            cal.audit_grades(source, outcome="y", prediction="p", grade="day")
+            grades_of(source, outcome="y", prediction="p", grade="day")
     query = cal.Query(f"SELECT *, strftime(CAST(day AS DATE), '%Y-%m') AS month FROM '{tmp_path}/rows.csv'")
-    assert sorted(cal.audit_segments(query, outcome="y", prediction="p", by="month").levels)[0] == ("2023-01",)
+    assert sorted(segments_of(query, outcome="y", prediction="p", by="month").levels)[0] == ("2023-01",)
 
 
 def test_months_of_pandas_are_levels():

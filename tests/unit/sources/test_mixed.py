@@ -39,9 +39,9 @@ ASKED = {
     "exposure": (cal.audit, MEANS, {"exposure": "e"}),
     "weights": (cal.audit, MEANS, {"weight": "e"}),
     "compare": (cal.compare, {"outcome": "y", "prediction": ["p", "q"]}, {"cluster": "c"}),
-    "segments": (cal.audit_segments, ROWS, {"by": "g"}),
+    "segments": (cal.find_segments, ROWS, {"by": "g"}),
     "groups": (cal.selective, ROWS | {"target_error": 0.4}, {"by": "g"}),
-    "grades": (cal.audit_grades, ROWS, {"grade": "g"}),
+    "grades": (cal.audit, ROWS, {"grade": "g"}),
 }
 
 

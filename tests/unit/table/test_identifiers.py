@@ -7,6 +7,7 @@ import pytest
 
 import calibrant as cal
 from calibrant.table.clusters import identifiers, repeated_of
+from support.tables import grades_of, segments_of
 
 NAMED = {"outcome": "default", "prediction": "pd"}
 
@@ -69,8 +70,8 @@ WAYS = {
 }
 DOORS = {
     "audit": lambda rows, **more: cal.audit(rows, **NAMED, **more),
-    "grades": lambda rows, **more: cal.audit_grades(rows, **NAMED, grade="grade", **more),
-    "segments": lambda rows: cal.audit_segments(rows, **NAMED, by="grade"),
+    "grades": lambda rows, **more: grades_of(rows, **NAMED, grade="grade", **more),
+    "segments": lambda rows: segments_of(rows, **NAMED, by="grade"),
     "selective": lambda rows, **more: cal.selective(rows, **NAMED, **more),
 }
 

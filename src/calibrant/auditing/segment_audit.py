@@ -56,7 +56,7 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     n, min_rows : int
         Rows, and rows of a segment that is listed, at least.
     n_segments, n_families, n_unlisted : int
-        Segments listed; partitions they are from, columns and pairs of columns; others, with fewer than `min_rows` rows.
+        Segments listed; partitions they are from (columns, pairs of columns); others, with fewer than `min_rows` rows.
     segment : ndarray of str
         Name, such as ``sex = F, branch = north``.
     rows, share : ndarray

@@ -68,6 +68,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("cost_fp", "cost_fn"), (1, 4, 0, 1e300, 1e-300, -1, "nan", "x")),
     **dict.fromkeys(("cap", "floor"), (1, 10, 0, 1e6, 1e300, -1, -100, "nan", "inf", "x")),
     "min_rows": (1, 20, 100, 0, -1, "x"),
+    "words": ("rows=people/person,events=deaths", "clusters=<b>$x_1$", "rows=", "events", "x=y", ""),
     "cuts": ("p=0.3,0.6", "f=10", "p=", "x"),
     **dict.fromkeys(("depth", "cluster_cap", "horizon", "maturity"), _TIMES),
     **dict.fromkeys(("title", "note", "author"), _WORDS),
@@ -227,7 +228,7 @@ def audit(rng: np.random.Generator, folder: Path) -> Result:
     _files(folder)
     table = Table(rng, folder)
     kind = str(rng.choice(["two", "classes", "means", "grades"], p=[0.4, 0.2, 0.3, 0.1]))
-    usual = f"tolerance confidence_level missing method details json_curves checklist {_SHOWN} "
+    usual = f"tolerance confidence_level missing method details json_curves checklist words {_SHOWN} "
     words, fitting = {
         "two": (
             ["--outcome", table.of("y"), "--prediction", table.of("p")],

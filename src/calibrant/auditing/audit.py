@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from calibrant.auditing.next_steps import Asked
+from calibrant.auditing.own_words import check_words
 from calibrant.certificates.kinds import kind_of, refusals
 from calibrant.kinds import Kind
 from calibrant.segments.columns import MIN_ROWS
@@ -50,6 +51,7 @@ def audit(
     n_folds: int = 5,
     random_state: int | np.random.Generator = 0,
     name: str | None = None,
+    words: Mapping[str, str] | None = None,
 ) -> Any:
     """Assess whether predictions can be taken at their word, what it costs if not, and what to do.
 
@@ -90,8 +92,8 @@ def audit(
         Refuse rows without a value that is used, or leave them out and count them, see docs/reference/scale.md.
     n_folds, random_state : int, and int or numpy.random.Generator
         Folds for assessing recalibration, at least 2; seed of these, of the lower bound's splits and of simulations.
-    name : str, optional
-        What is audited, for headings.
+    name, words : str, and mapping, optional
+        What is audited; plurals for "rows", "events" and "clusters" in all texts, such as ``{"rows": "patients"}``.
 
     Returns
     -------
@@ -112,6 +114,10 @@ def audit(
     'certified'
     """
     given = dict(locals())
+    if words is None:
+        del given["words"]
+    else:
+        check_words(words)
     which = kind_of(audit, given)
     refused = refusals(audit, which)
     asked = Asked(audit, {name: value for name, value in given.items() if name not in refused}, which)

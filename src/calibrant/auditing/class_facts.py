@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from calibrant.auditing.findings import ClassFindings
+from calibrant.auditing.own_words import teller_of
 from calibrant.auditing.wording import NAME, Words, error_limits, evidence_text
 from calibrant.certificates import PartTable
 from calibrant.metrics.classes import PartErrors
@@ -53,7 +54,7 @@ def sentences(audit: ClassFindings) -> list[str]:
 def table_text(audit: ClassFindings, width: int | None) -> str:
     """Write what is claimed of all classes together, and the table of the worst of them."""
     lines = [[short_name(cells[0], _CELL), *cells[1:]] for cells in class_grid(audit)]
-    told = [wrapped(sentence, width, indent=0) for sentence in sentences(audit)]
+    told = [wrapped(teller_of(audit)(sentence), width, indent=0) for sentence in sentences(audit)]
     return "\n".join([*told, text_grid(lines, ("Verdict",), _PRINTED, "classes")])
 
 

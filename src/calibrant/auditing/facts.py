@@ -151,11 +151,11 @@ def _total(audit: Findings, _: Words) -> str:
     return "" if audit.clusters is None else joined(f"O:E {_limited(ratio)}", _level(audit))
 
 
-def _data(audit: AuditFindings, words: Words) -> Fact:
+def _data(audit: AuditFindings, _: Words) -> Fact:
     """How many rows there are, and what else is known of them."""
     how = {"chances": " looked at with known chances", "other": " with weights"}.get(getattr(audit, "weights", ""), "")
-    clusters = "" if audit.clusters is None else f" in {counted(audit.clusters, words.clusters[:-1])}"
-    value = f"{counted(audit.n, words.rows[:-1])}{how}{clusters}"
+    clusters = "" if audit.clusters is None else f" in {counted(audit.clusters, 'cluster')}"
+    value = f"{counted(audit.n)}{how}{clusters}"
     if isinstance(audit, ClassFindings):
         return _noted(f"{value}, {class_facts.extent(audit)}")
     if isinstance(audit, MeanFindings):
@@ -198,7 +198,7 @@ def _accuracy(audit: Findings, _: Words) -> Fact:
     return _noted(text, "negatives tend to have the higher scores" if known.roc_auc.value < 0.5 else "")
 
 
-def _new_cluster(audit: Findings, words: Words) -> str:
+def _new_cluster(audit: Findings, _: Words) -> str:
     """Where O:E and AUC of a new cluster may be; empty where that is not known."""
     parts = audit.heterogeneity
     measures = () if parts is None else (parts.observed_expected, parts.roc_auc)
@@ -233,7 +233,7 @@ def _cost(audit: Findings, _: Words) -> str:
     return joined(f"{value} per case{''.join(ends)}", saving, f"threshold {score_text(decision.threshold)}")
 
 
-def _review(audit: Findings, words: Words) -> Fact:
+def _review(audit: Findings, _: Words) -> Fact:
     """Which cases may be decided without review; empty if that was not asked."""
     selection = audit.selective
     if selection is None:
@@ -244,7 +244,7 @@ def _review(audit: Findings, words: Words) -> Fact:
         else f"{called} {side.decided} {given(side.threshold)} (at most {percent(side.target_error)} wrong)"
         for called, side in (("positive", selection.yes), ("negative", selection.no))
     ]
-    text = f"{', '.join(calls)}; {share(selection.review_share)} of {words.rows} left for review"
+    text = f"{', '.join(calls)}; {share(selection.review_share)} of rows left for review"
     return _noted(text, selection.claim)
 
 

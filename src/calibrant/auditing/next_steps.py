@@ -267,6 +267,9 @@ def _with_other_label(asked: Asked) -> NextStep:
     options |= {name: given[name] for name in changed if name not in ("data", "kind")}
     if options.pop("costs", None) is not None:
         options |= dict(zip(("cost_fp", "cost_fn"), cost_pair(given["costs"]), strict=True))
+    options["words"] = ",".join(f"{name}={word}" for name, word in options.get("words", {}).items()) or None
+    cuts = options.pop("cuts", None) or {}
+    options["cuts"] = [f"{name}={','.join(map(written_number, ends))}" for name, ends in cuts.items()]
     edges = edges_of(given["grade"])
     options |= {} if edges is None else {"grade": ",".join(map(written_number, edges))}
     unknown = options.keys() & {"n_folds", "random_state"}

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from decimal import ROUND_HALF_EVEN
 
 from calibrant.auditing.findings import AuditFindings, ClassFindings, Findings, MeanFindings
-from calibrant.auditing.wording import NAME, Words, audit_bounds, error_text, no_bounds, tolerance_text
+from calibrant.auditing.own_words import teller_of
+from calibrant.auditing.wording import NAME, audit_bounds, error_text, no_bounds, tolerance_text
 from calibrant.certificates import Certificate
 from calibrant.certificates.segments import as_far
 from calibrant.table.numbers import amount, confidence, number, rows, share, short_name, signed, write_interval
@@ -23,17 +24,17 @@ _MEASURES = {
 _VERDICTS = {"certified": "which is within", "refuted": "which is above"}
 
 
-def results_paragraph(audit: AuditFindings, words: Words) -> str:
-    """Write the results of an audit as one paragraph, with words for rows, events and clusters."""
-    clusters = "" if audit.clusters is None else f" in {rows(audit.clusters)} {words.clusters}"
-    among = f"Among {rows(audit.n)} {words.rows}{clusters}"
+def results_paragraph(audit: AuditFindings) -> str:
+    """Write the results of an audit as one paragraph."""
+    clusters = "" if audit.clusters is None else f" in {rows(audit.clusters)} clusters"
+    among = f"Among {rows(audit.n)} rows{clusters}"
     of = "The calibration error"
     if isinstance(audit, ClassFindings):
         begin = [_of_classes(audit, among)]
         far = as_far("either" if audit.certificate is None else audit.certificate.direction)
         of = f"The largest calibration error of a class against the rest{far}"
     else:
-        begin = [*_of_events(audit, among, words)] if isinstance(audit, Findings) else [_of_means(audit, among)]
+        begin = [*_of_events(audit, among)] if isinstance(audit, Findings) else [_of_means(audit, among)]
     certificate, value = audit.certificate, error_text(audit)
     if isinstance(audit, ClassFindings):
         value = f"that of class {short_name(audit.table.worst_name, NAME)}, {value}"
@@ -41,16 +42,16 @@ def results_paragraph(audit: AuditFindings, words: Words) -> str:
     if certificate is not None:
         decides, narrower = audit_bounds(audit)
         bounds = decides + _verdict(certificate) + (f"; {narrower}" if narrower else "")
-    return " ".join([*begin, f"{of} was {value}, {bounds}."])
+    return teller_of(audit)(" ".join([*begin, f"{of} was {value}, {bounds}."]))
 
 
-def _of_events(audit: Findings, among: str, words: Words) -> Iterator[str]:
+def _of_events(audit: Findings, among: str) -> Iterator[str]:
     performance = audit.performance
     level = f"{share(audit.base_rate)}; mean predicted {share(audit.mean_score)}"
     if audit.positives is None:
-        yield f"{among} with weights the weighted share of {words.events} was {level}."
+        yield f"{among} with weights the weighted share of events was {level}."
     else:
-        yield f"{among} there were {rows(audit.positives)} {words.events} ({level})."
+        yield f"{among} there were {rows(audit.positives)} events ({level})."
     others = [f"{label} {_limited(getattr(performance, key))}" for key, label in _MEASURES.items()]
     first = _limited(performance.observed_expected, f"{confidence(performance.observed_expected.confidence_level)} CI ")
     yield f"O:E was {first}, {', '.join(others[:-1])} and {others[-1]}."

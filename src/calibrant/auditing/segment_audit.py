@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,12 +104,22 @@ class SegmentAudit(segments.SegmentTable, Drawable, Report):
     lower_proved: bool
 
     def __str__(self) -> str:
-        text = segments.grid_text(sentences(self), *audit_rows(self, _PRINTED))
+        return self.as_text()
+
+    def as_text(self, told: Callable[[str], str] = str) -> str:
+        """Write sentences and table, in words that `told` changes."""
+        heads, lines = audit_rows(self, _PRINTED)
+        text = segments.grid_text(map(told, sentences(self)), tuple(map(told, heads)), lines)
         left = self.n_segments - _PRINTED
         return text + (f"\n... and {rows(left)} more segments" if left > 0 else "")
 
     def _repr_html_(self) -> str:
-        return html_grid(self.claim, *audit_rows(self))
+        return self.as_html()
+
+    def as_html(self, told: Callable[[str], str] = str) -> str:
+        """Do the same as HTML, with the claim alone."""
+        heads, lines = audit_rows(self)
+        return html_grid(told(self.claim), map(told, heads), lines)
 
     def levels_by_column(self) -> dict[str, set[str]]:
         """Return the names of the levels of each column that divides the rows: a segment may be all of them."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from calibrant.auditing.about import Documented
 from calibrant.auditing.facts import DETAILS, audit_facts
 from calibrant.auditing.findings import AuditFindings, ClassFindings, DrawnAudit, Findings
+from calibrant.auditing.own_words import teller_of
 from calibrant.auditing.paragraph import results_paragraph
-from calibrant.auditing.wording import error_limits, error_range, words_of
+from calibrant.auditing.wording import error_limits, error_range
 from calibrant.table.numbers import hanging, html_table, number, wrapped
 from calibrant.table.results import Fact, Result, of_section
 from calibrant.upward import resolve
@@ -39,19 +40,14 @@ class ShownAudit(Documented):
     def _repr_html_(self: Any) -> str:
         facts = [(fact.label, fact.value) for fact in summary_facts(self)]
         picture, below = resolve("plots.display.picture_html")(self, self._pictured), _below(self)
-        return f"{html_table(self.name, facts)}{picture}{'' if below is None else below._repr_html_()}"
+        return f"{html_table(self.name, facts)}{picture}{'' if below is None else below.as_html(teller_of(self))}"
 
     def details(self: Any) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
         return details(self, _WIDTH)
 
-    def sentence(self: Any, *, rows: str = "rows", events: str = "events", clusters: str = "clusters") -> str:
+    def sentence(self: Any) -> str:
         """Return the results as a paragraph, for the results section of a paper.
-
-        Parameters
-        ----------
-        rows, events, clusters : str
-            What they are called, such as "patients", "deaths" and "hospitals".
 
         Returns
         -------
@@ -63,11 +59,11 @@ class ShownAudit(Documented):
         Examples
         --------
         >>> import calibrant
-        >>> audit = calibrant.audit([0, 0, 0, 0, 1] * 4_000, [0.2] * 20_000)
-        >>> audit.sentence(rows="patients", events="deaths")[:47]
-        'Among 20,000 patients there were 4,000 deaths ('
+        >>> audit = calibrant.audit([0, 1] * 4_000, [0.5] * 8_000, words={"rows": "patients", "events": "deaths"})
+        >>> audit.sentence()[:47]
+        'Among 8,000 patients there were 4,000 deaths (5'
         """
-        return results_paragraph(self, words_of(self)._replace(rows=rows, events=events, clusters=clusters))
+        return results_paragraph(self)
 
     def plot(self, ax: Axes | Sequence[Axes] | None = None) -> DrawnAudit:
         """Draw the pictures of the audit, under its verdict.
@@ -110,12 +106,18 @@ def summary(audit: AuditFindings, width: int | None = None, *, shell: bool = Fal
 
 def summary_facts(audit: AuditFindings, *, shell: bool = False) -> list[Fact]:
     """Choose the facts of a summary, the verdict first; what to run next, in Python or in a shell, is the last."""
-    facts = [fact for fact in audit_facts(audit) if fact.rank is not None]
+    facts = [fact for fact in _told(audit) if fact.rank is not None]
     # Where there is only the other one, that is shown, under the label that says so.
     step, other = ("command", "python") if shell else ("python", "command")
     if any(fact.key == step for fact in facts):
         facts = [fact for fact in facts if fact.key != other]
     return [fact._replace(label=_NEXT) if fact.key == step else fact for fact in facts]
+
+
+def _told(audit: AuditFindings) -> list[Fact]:
+    """Write all facts of an audit with the words that it was given; what is run, or comes from outside, as it is."""
+    told = teller_of(audit)
+    return [fact if fact.key in (*_RUN, "provenance") else fact.told(told) for fact in audit_facts(audit)]
 
 
 def _labelled(part: Fact) -> str:
@@ -145,7 +147,7 @@ def _runnable(part: Fact, width: int, indent: int) -> list[str]:
 
 def details(audit: AuditFindings, width: int | None = None) -> str:
     """Write everything that the audit says in words, as labelled lines; broken at a width if one is given."""
-    facts = audit_facts(audit)
+    facts = _told(audit)
     lines = [fact for fact in facts if fact.key == "warning"] + of_section(facts, *DETAILS)
     text = [wrapped(facts[0].value, width)]
     for fact in lines:
@@ -164,7 +166,7 @@ def table_below(audit: AuditFindings, width: int | None = None) -> str:
 
         return table_text(audit, width)
     below = _below(audit)
-    return "" if below is None else str(below)
+    return "" if below is None else below.as_text(teller_of(audit))
 
 
 def _below(audit: Result) -> Any:

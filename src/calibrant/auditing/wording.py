@@ -52,11 +52,8 @@ _NO_FOLDS = "too few rows or clusters for folds, or weights that do not count ro
 
 
 class Words(NamedTuple):
-    """What the parts of an audit are called; people may have other words for the first three."""
+    """What the parts of an audit of a kind are called."""
 
-    rows: str = "rows"
-    events: str = "events"
-    clusters: str = "clusters"
     predictions: str = "scores"
     model: str = "classifier"
     off: str = "positives are"  # above or below prediction

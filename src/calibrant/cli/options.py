@@ -155,6 +155,14 @@ def cuts_of(
     return cuts or None
 
 
+def words_of(given: str | None) -> dict[str, str] | None:
+    """Return words by what they stand for, written as ``rows=patients,events=deaths``; None if none are given."""
+    pairs = [one.partition("=") for one in ([] if given is None else given.split(","))]
+    if not all(is_given for _, is_given, _ in pairs):
+        raise ArgumentError("--words as names and words, rows=patients,events=deaths", repr(given), "write NAME=WORD")
+    return {name.strip(): word for name, _, word in pairs} or None
+
+
 def read_matrix(path: Path | None) -> Any:
     """Read a matrix of numbers from a CSV file; None without one."""
     import numpy as np

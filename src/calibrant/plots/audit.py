@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from calibrant.auditing.class_facts import worst_first
 from calibrant.auditing.findings import ClassFindings, Findings, MeanFindings
+from calibrant.auditing.own_words import teller_of
 from calibrant.auditing.verdict import verdict_sentence
 from calibrant.certificates import PartTable
 from calibrant.curves import ConcentrationCurve, Curve, MeanCurve, binned_means, isotonic_means
 from calibrant.errors import ArgumentError, need_package
-from calibrant.plots.canvas import Canvas, pyplot_figure, set_scale, tick_places, write_ticks
+from calibrant.plots.canvas import Canvas, pyplot_figure, set_scale, tell_texts, tick_places, write_ticks
 from calibrant.plots.cumulative_residuals import CumulativeResidualsDisplay
 from calibrant.plots.decisions import CostCurveDisplay, DecisionCurveDisplay
 from calibrant.plots.display import Display
@@ -327,6 +328,7 @@ class AuditDisplay:
             raise ArgumentError(expected, f"{len(axes)}", "pass one of plt.subplots()'s axes, or several")
         for display, given in zip(self._displays, axes, strict=False):
             display.plot(given)
+            tell_texts(given, teller_of(self.audit))
         self.axes_ = tuple(axes)
         self.figure_ = axes[0].figure.canvas.figure
         return self
@@ -342,6 +344,7 @@ class AuditDisplay:
             muted = {"color": LIGHT.muted, "va": "bottom"} | plain
             header.text(y=0.04 / self._header, s=self._verdict, fontsize=10, **muted)
             self._draw_body(body)
+        tell_texts(figure, teller_of(self.audit))
         return tuple(display.ax_ for display in self._displays)
 
     def _draw_body(self, body: SubFigure) -> None:

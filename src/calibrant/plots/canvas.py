@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -282,3 +282,21 @@ def _tick_labels(axis: Axis) -> list[tuple[float, str]]:
     return [
         (share, label) for share, label in zip(shares.tolist(), labels, strict=True) if -1e-9 <= share <= 1.0 + 1e-9
     ]
+
+
+def tell_texts(drawn: Figure | Axes, told: Callable[[str], str]) -> None:
+    """Write all texts of a figure, or on axes, in words that `told` changes, those of ticks too."""
+    if told is str:
+        return
+    from matplotlib.axis import Axis
+    from matplotlib.text import Text
+    from matplotlib.ticker import FixedLocator
+
+    for axis in drawn.findobj(Axis):
+        if isinstance(axis.get_major_locator(), FixedLocator):
+            labels = [label.get_text() for label in axis.get_ticklabels()]
+            if (words := [*map(told, labels)]) != labels:
+                axis.set_ticklabels(words, parse_math=False)
+    for text in drawn.findobj(Text):
+        if (written := told(text.get_text())) != text.get_text():
+            text.set(text=written, parse_math=False)

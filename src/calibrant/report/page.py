@@ -9,6 +9,7 @@ from calibrant.auditing import wording
 from calibrant.auditing.facts import audit_facts
 from calibrant.auditing.findings import ClassFindings, Findings, MeanFindings
 from calibrant.auditing.index import AuditIndex
+from calibrant.auditing.own_words import teller_of
 from calibrant.auditing.segment_audit import SegmentAudit
 from calibrant.auditing.verdict import verdict_meaning
 from calibrant.errors import ArgumentError
@@ -32,6 +33,7 @@ from calibrant.report.parts import (
     part,
     provenance_pairs,
     section,
+    spoken,
     table,
 )
 from calibrant.report.sections import about_part, checklist_part, segments_part, verdict_part
@@ -39,6 +41,7 @@ from calibrant.table.numbers import number, rows
 from calibrant.table.results import Fact
 
 _COMPARED = ("Name", "Verdict", "Error", "Null mean", "Upper bound", "AUC", "Brier score", "Log loss", "Advice")
+_QUOTED = ("about", "checklist", "provenance")  # sections with the words of others
 # What a page says of an audit, by its kind.
 _CONTENT: dict[type, Callable[[Any, Sequence[Fact]], Content]] = {
     Findings: event_content,
@@ -165,4 +168,6 @@ def _article(audit: AnyFindings, content: Content, checklist: Checklist | None, 
     ]
     head = [part("heading", 2, audit.name), part("back", position, last)] if last > 1 else []
     parts = [anchored(one if last == 1 else deeper(one), anchor) for one in inside if one is not None]
+    quoted, told = {f"{anchor}-{id}" for id in _QUOTED}, teller_of(audit)
+    parts = [one if one.given[0] in quoted else spoken(one, told) for one in parts]
     return around("article", anchor, *head, *parts)._replace(keywords={"label": audit.name})

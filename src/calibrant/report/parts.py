@@ -12,6 +12,7 @@ from calibrant.errors import need_package
 from calibrant.plots.style import DARK, LIGHT
 from calibrant.printable import visible, visible_lines
 from calibrant.report.latex import as_latex, latex_columns
+from calibrant.report.pictures import Picture
 from calibrant.report.view import Cell
 from calibrant.table.numbers import rows
 from calibrant.version import __version__
@@ -90,6 +91,25 @@ def anchored(one: PagePart, anchor: str) -> PagePart:
             others = [others[0]._replace(anchor="-".join(filter(None, (anchor, others[0].anchor))))]
     inside = one.inside and [anchored(each, anchor) for each in one.inside]
     return one._replace(given=(first, *others), inside=inside)
+
+
+def spoken(one: PagePart, told: Callable[[str], str]) -> PagePart:
+    """Return a part in words that `told` changes, but for what is to be run."""
+    given = one.given if one.piece == "command" else _spoken(one.given, told)
+    return one._replace(given=given, inside=one.inside and [spoken(each, told) for each in one.inside])
+
+
+def _spoken(value: Any, told: Callable[[str], str]) -> Any:
+    if isinstance(value, str):
+        return told(value)
+    if isinstance(value, Cell):
+        return value._replace(text=told(value.text))
+    if isinstance(value, Picture):
+        return value._replace(told=told)
+    if isinstance(value, list | tuple):
+        entries = [_spoken(one, told) for one in value]
+        return entries if isinstance(value, list) else tuple(entries)
+    return value
 
 
 def paragraphs(*lines: str, kind: str = "") -> list[PagePart]:

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from os import PathLike
@@ -147,15 +147,24 @@ class WithTable(Result, ABC):
         """Return heads and rows of the table."""
 
     def __str__(self) -> str:
-        return "\n".join([*self.sentences(), self.grid()])
+        return self.as_text()
 
-    def grid(self) -> str:
+    def as_text(self, told: Callable[[str], str] = str) -> str:
+        """Write sentences and table, in words that `told` changes."""
+        return "\n".join([*map(told, self.sentences()), self.grid(told)])
+
+    def grid(self, told: Callable[[str], str] = str) -> str:
         """Write the table as text."""
-        return text_grid(self.lines(), self._words, self._printed, self._plural)
+        heads, *lines = self.lines()
+        return text_grid([[*map(told, heads)], *lines], self._words, self._printed, self._plural)
 
     def _repr_html_(self) -> str:
+        return self.as_html()
+
+    def as_html(self, told: Callable[[str], str] = str) -> str:
+        """Do the same as HTML."""
         heads, *lines = self.lines()
-        return html_grid(" ".join(self.sentences()), heads, lines)
+        return html_grid(told(" ".join(self.sentences())), map(told, heads), lines)
 
 
 class Drawable(Tabular):
@@ -367,6 +376,11 @@ class Fact(NamedTuple):
         if not self.note[:1].isupper():
             return joined(self.with_limits(), self.note)
         return f"{self.with_limits()}. {self.note}"
+
+    def told(self, told: Callable[[str], str]) -> Fact:
+        """Write what has words in words that `told` changes."""
+        label, value, method, note = map(told, (self.label, self.value, self.method, self.note))
+        return self._replace(label=label, value=value, method=method, note=note)
 
     def with_limits(self, before: str = "") -> str:
         """Write the number with its limits in brackets, after words about these."""

@@ -87,7 +87,7 @@ def test_clusters_are_those_of_the_certificates():
     assert (result.clusters, result.null_means, set(independent)) == (60, {}, {None})
     assert "600 rows in 60 clusters, 3 classes" in " ".join(str(result).split())
     assert "rotations of the clusters" in " ".join(result.details().split())
-    assert "in 60 hospitals" in result.sentence(clusters="hospitals")
+    assert "in 60 clusters" in result.sentence()
 
 
 def test_clusters_of_one_row_judge_recalibration_as_rows():

@@ -17,8 +17,9 @@ def rows():
 
 @pytest.mark.slow
 def test_of_labels(rows):
-    audit = cal.audit(*rows, costs=(1, 4), tolerance=0.1, cluster=np.arange(2_000) // 20)
-    text = audit.sentence(rows="patients", events="deaths", clusters="hospitals")
+    words = {"rows": "patients", "events": "deaths", "clusters": "hospitals"}
+    audit = cal.audit(*rows, costs=(1, 4), tolerance=0.1, cluster=np.arange(2_000) // 20, words=words)
+    text = audit.sentence()
     ratio = audit.performance.observed_expected
     assert text.startswith(f"Among 2,000 patients in 100 hospitals there were {audit.positives:.0f} deaths (")
     assert f"O:E was {ratio.value:.3f} (95% CI " in text
@@ -50,5 +51,5 @@ def test_without_intervals(rows):
 def test_of_classes_and_means():
     classes, means = class_audits.wrong(), mean_audits.flat_tariff()
     assert f" of {len(classes.classes)} classes, " in classes.sentence()
-    assert f"Among {means.n:,.0f} policies" in means.sentence(rows="policies")
+    assert f"Among {means.n:,.0f} rows" in means.sentence()
     assert sides_text(means.certificate) in means.sentence()

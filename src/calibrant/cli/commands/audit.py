@@ -7,7 +7,7 @@ from typing import Any
 import typer
 
 from calibrant.cli import terminal
-from calibrant.cli.options import as_command, read_matrix, with_report
+from calibrant.cli.options import as_command, read_matrix, with_report, words_of
 from calibrant.errors import ArgumentError
 
 
@@ -25,6 +25,7 @@ def audit(context: typer.Context, details: bool, as_json: bool, json_curves: boo
     given = context.params
     columns, cost_matrix = list(given["prediction"]), given["cost_matrix"]
     further: dict[str, Any] = {"limits": (given["floor"], given["cap"])}
+    further["words"] = words_of(given["words"])
     further["prediction"] = columns if columns[1:] else columns[0]
     several = given["kind"] == "classes" or bool(columns[1:] or given["classes"]) or "*" in columns[0]
     costs = given["cost_fp"] is not None or given["cost_fn"] is not None

@@ -292,6 +292,7 @@ def _unseen(audit: Findings, _: Words) -> str:
             ("Brier score", unseen.brier),
             ("O:E", unseen.observed_expected),
         )
+        if not math.isnan(estimate.value)
     )
     return (
         f"allowing for kinds of clusters that none of these {rows(clusters)} shows (up to "

@@ -48,7 +48,7 @@ MAPS = {
 }
 NAME = 40  # letters of the name of a class in a sentence
 BEYOND_CHANCE = 0.05  # p-value up to which predictions are shown to be off
-_NO_FOLDS = "too few rows or clusters for folds, or weights that do not count rows"
+_NO_FOLDS = "too few rows or clusters for folds, rows of one outcome, or weights that do not count rows"
 
 
 class Words(NamedTuple):

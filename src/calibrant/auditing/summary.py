@@ -39,8 +39,9 @@ class ShownAudit(Documented):
 
     def _repr_html_(self: Any) -> str:
         facts = [(fact.label, fact.value) for fact in summary_facts(self)]
-        picture, below = resolve("plots.display.picture_html")(self, self._pictured), _below(self)
-        return f"{html_table(self.name, facts)}{picture}{'' if below is None else below.as_html(teller_of(self))}"
+        picture = resolve("plots.display.picture_html")(self, self._pictured)
+        below = (part.as_html(teller_of(self)) for part in _below(self))
+        return "".join([html_table(self.name, facts), picture, *below])
 
     def details(self: Any) -> str:
         """Return the long text: every statement of the audit, with what it assumes, in lines of 80 characters."""
@@ -160,18 +161,18 @@ def details(audit: AuditFindings, width: int | None = None) -> str:
 
 
 def table_below(audit: AuditFindings, width: int | None = None) -> str:
-    """Write the table that stands under a summary: of segments, if there are some, or of classes."""
+    """Write the tables that stand under a summary: of segments and of grades, if there are some, or of classes."""
     if isinstance(audit, ClassFindings) and audit.segments is None:
         from calibrant.auditing.class_facts import table_text
 
         return table_text(audit, width)
-    below = _below(audit)
-    return "" if below is None else below.as_text(teller_of(audit))
+    return "\n\n".join(part.as_text(teller_of(audit)) for part in _below(audit))
 
 
-def _below(audit: Result) -> Any:
-    """Return what stands under a summary; None if nothing does."""
-    return next(filter(None, (getattr(audit, name, None) for name in ("segments", "table", "grades"))), None)
+def _below(audit: Result) -> list[Any]:
+    """Return what stands under a summary."""
+    first = getattr(audit, "segments", None) or getattr(audit, "table", None)
+    return [part for part in (first, getattr(audit, "grades", None)) if part]
 
 
 def one_line(audit: Findings) -> str:

@@ -571,6 +571,9 @@ def test_grades_and_segments_are_those_asked_alone(source, kind, further, grade,
     both = cal.audit(*rows, **columns, **asked, by=by, min_rows=20, grade=grade)
     assert both.grades.to_json() == cal.audit(*rows, **columns, **asked, grade=grade).grades.to_json()
     assert both.segments.to_json() == cal.audit(*rows, **columns, **asked, by=by, min_rows=20).segments.to_json()
+    for part in (both.segments, both.grades):
+        assert str(part).splitlines()[-1] in str(both)
+        assert part._repr_html_() in both._repr_html_()
     said = " ".join(str(both.provenance.command).split())
     assert "by=" in said
     assert "grade=" in said

@@ -204,6 +204,10 @@ BAD_USAGE = {
         r".html, .pdf, .md or .tex",
     ),
     "report is a folder": (["--outcome", "y", "--prediction", "p", "--report", "/"], "folder"),
+    "a word twice": (
+        ["--outcome", "y", "--prediction", "p", "--words", "rows=patients,rows=people"],
+        "write NAME=WORD, each once",
+    ),
     "head without a report": (
         ["--outcome", "y", "--prediction", "p", "--title", "Loans"],
         "--title with --report, which it heads, found no report; add --report PATH, or leave --title out",

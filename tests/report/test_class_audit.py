@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from calibrant.plots import ClassErrorDisplay
-from calibrant.report.classes import _matrix
+from calibrant.report.audits import _matrix
 from calibrant.table.numbers import number
 from support.class_audits import many, wrong
 from support.html_page import Page

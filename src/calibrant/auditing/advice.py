@@ -10,11 +10,19 @@ from typing import TypeAlias
 import numpy as np
 
 from calibrant.auditing.findings import Action, Advice, ClassFindings, Findings, MeanFindings
-from calibrant.auditing.mean_warnings import ABOUT_UNITS, FEW_DECIDE
 from calibrant.auditing.next_steps import Asked, NextStep, next_step, recalibration
 from calibrant.auditing.recalibration import Recalibration
 from calibrant.auditing.verdict import OPEN
-from calibrant.auditing.warnings import DECISIONS, FEW_CLUSTERS, ONE_OUTCOME, REVERSED, WIDE_TOLERANCE, error_of_half
+from calibrant.auditing.warnings import (
+    ABOUT_UNITS,
+    DECISIONS,
+    FEW_CLUSTERS,
+    FEW_DECIDE,
+    ONE_OUTCOME,
+    REVERSED,
+    WIDE_TOLERANCE,
+    error_of_half,
+)
 from calibrant.auditing.wording import (
     BEYOND_CHANCE,
     MAPS,

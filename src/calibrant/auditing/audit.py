@@ -114,7 +114,7 @@ def audit(
     'certified'
     """
     given = dict(locals())
-    if words is None:
+    if words is None or words == {}:
         del given["words"]
     else:
         check_words(words)

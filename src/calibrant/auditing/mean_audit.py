@@ -11,11 +11,11 @@ import numpy as np
 from calibrant.auditing.advice import NO_ADVICE, advise_on_parts
 from calibrant.auditing.findings import MeanFindings, PredictionBand
 from calibrant.auditing.grades import amount_grades, grading_of
-from calibrant.auditing.mean_warnings import mean_warnings
 from calibrant.auditing.next_steps import Asked
 from calibrant.auditing.provenance import complete, provenance_of
 from calibrant.auditing.recalibration import mean_recalibration
 from calibrant.auditing.summary import ShownAudit
+from calibrant.auditing.warnings import mean_warnings
 from calibrant.auditing.wording import assumptions, limitations
 from calibrant.certificates.mean_test import MOST_EVENTS, mean_test
 from calibrant.certificates.parts import certify_rows

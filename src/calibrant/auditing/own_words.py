@@ -68,7 +68,7 @@ def check_words(words: Any) -> None:
     for key, word in words.items():
         check_choice("keys of words", key, _KEYS)
         forms = word.split("/") if isinstance(word, str) else []
-        if not 1 <= len(forms) <= 2 or not all(map(str.strip, forms)):
+        if not 1 <= len(forms) <= 2 or not all(map(str.strip, forms)) or set(",=") & set(word):
             expected = f"`words` for {key} as a plural, such as 'patients', or with its singular, 'people/person'"
             raise ArgumentError(expected, repr(word), "write such a noun, or leave it out")
 

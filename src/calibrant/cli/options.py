@@ -158,9 +158,12 @@ def cuts_of(
 def words_of(given: str | None) -> dict[str, str] | None:
     """Return words by what they stand for, written as ``rows=patients,events=deaths``; None if none are given."""
     pairs = [one.partition("=") for one in ([] if given is None else given.split(","))]
-    if not all(is_given for _, is_given, _ in pairs):
-        raise ArgumentError("--words as names and words, rows=patients,events=deaths", repr(given), "write NAME=WORD")
-    return {name.strip(): word for name, _, word in pairs} or None
+    named = [name.strip() for name, is_given, _ in pairs if is_given]
+    if len(set(named)) < len(pairs):  # one is no pair, or two have one name
+        raise ArgumentError(
+            "--words as names and words, rows=patients,events=deaths", repr(given), "write NAME=WORD, each once"
+        )
+    return {name: word for name, (_, _, word) in zip(named, pairs, strict=True)} or None
 
 
 def read_matrix(path: Path | None) -> Any:

@@ -220,7 +220,8 @@ def log_odds_scale(table: ScoreTable, clip: float | None = None) -> _Scale:
     else:
         low, high = 0.5 * float(inside[0]), 1.0 - 0.5 * (1.0 - float(inside[-1]))
         ends = [f"{name} to {end:.4g}" for name, end, at in (("0", low, 0), ("1", high, -1)) if certain[at]]
-        note = f"{moved:g} rows with a score of 0 or 1 were moved, {' and '.join(ends)}" if ends else ""
+        rows = "1 row with a score of 0 or 1 was" if moved == 1.0 else f"{moved:g} rows with a score of 0 or 1 were"
+        note = f"{rows} moved, {' and '.join(ends)}" if ends else ""
 
     def of(score: FloatArray) -> FloatArray:
         clipped = np.clip(score, low, high)

@@ -15,10 +15,8 @@ from calibrant.auditing.verdict import verdict_meaning
 from calibrant.errors import ArgumentError
 from calibrant.references import cite
 from calibrant.report import view
-from calibrant.report.classes import class_content
-from calibrant.report.events import event_content
+from calibrant.report.audits import class_content, event_content, mean_content
 from calibrant.report.guidance import AnyFindings, Checklist, checklist_of
-from calibrant.report.means import mean_content
 from calibrant.report.parts import (
     Content,
     Form,

@@ -102,8 +102,6 @@ def spoken(one: PagePart, told: Callable[[str], str]) -> PagePart:
 def _spoken(value: Any, told: Callable[[str], str]) -> Any:
     if isinstance(value, str):
         return told(value)
-    if isinstance(value, Cell):
-        return value._replace(text=told(value.text))
     if isinstance(value, Picture):
         return value._replace(told=told)
     if isinstance(value, list | tuple):

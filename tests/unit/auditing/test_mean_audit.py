@@ -12,8 +12,8 @@ import pytest
 
 import calibrant as cal
 from calibrant.auditing.advice import advise_on_parts
-from calibrant.auditing.mean_warnings import mean_warnings
 from calibrant.auditing.summary import summary
+from calibrant.auditing.warnings import mean_warnings
 from calibrant.certificates import certify
 from calibrant.errors import ArgumentError, CalibrantError, DataError
 from calibrant.metrics import mean_bias, mean_calibration_error

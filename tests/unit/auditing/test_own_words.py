@@ -177,9 +177,14 @@ def test_words_break_no_document():
         ({"rows": 3}, "words for rows as a plural"),
         ({"rows": "people/"}, "words for rows as a plural"),
         ({"rows": "a/b/c"}, "words for rows as a plural"),
+        ({"rows": "people, alive"}, "words for rows as a plural"),
         ("patients", "words as a mapping"),
     ],
 )
 def test_what_is_refused(words, message):
     with pytest.raises(ArgumentError, match=message):
         cal.audit([0, 1], [0.5, 0.5], words=words)
+
+
+def test_no_words_are_none():
+    assert "words" not in cal.audit([0, 1], [0.5, 0.5], words={}).provenance.parameters

@@ -142,7 +142,6 @@ BAD_COLUMNS = {
     "swapped": ({"y": P, "p": Y}, "swapped"),
     "three labels": ({"y": [0, 1, 2, *Y[3:]]}, "two label values"),
     "names as labels": ({"y": ["yes", "no"] * 10}, "--pos-label"),
-    "one class": ({"y": [1] * 20}, "both classes"),
     "no rows": ({"y": [], "p": []}, "no rows"),
 }
 

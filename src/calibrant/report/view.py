@@ -163,6 +163,7 @@ def assumptions(audit: Findings) -> list[str]:
         audit.max_regret,
         band,
         audit.segments,
+        audit.grades,
         audit.selective,
     )
     return list(dict.fromkeys(sentence for part in parts if part is not None for sentence in part.assumptions))

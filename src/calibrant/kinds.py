@@ -76,7 +76,8 @@ class Kind:
         tuple of array-like of shape (n,)
             For a model that is right, outcomes have the predictions as their means, given all that was known before
             them; rows stay in their order, as independent as they were. With an exposure outcomes are totals, and
-            predictions means per unit of it.
+            predictions means per unit of it. NaN in a row that is not to be judged, decided without its outcome:
+            ``missing="drop"`` leaves it out and counts it.
         """
         return outcome, prediction
 

@@ -103,6 +103,18 @@ def call(request, frame, tmp_path):
     return arrays if request.param == "arrays" else lambda verb, kind, **given: verb(source, kind=kind, **given)
 
 
+@dataclass(frozen=True)
+class Long(Waiting):
+    """The same of starts that are late enough."""
+
+    name: ClassVar[str] = "long-waiting-time"
+    least: float = 100.0
+
+    def rows(self, outcome, prediction, started):
+        waited, predicted = super().rows(outcome, prediction, started)
+        return np.where(started < self.least, np.nan, waited), predicted
+
+
 def by_hand(frame):
     return np.minimum(frame["end"] - frame["start"], 30.0), frame["f"]
 
@@ -148,6 +160,24 @@ def test_grades_are_those_of_rows_made_by_hand(call, frame):
     made = call(grades_of, Waiting("start"), **NAMES, grade="region")
     alone = grades_of(*by_hand(frame), frame["region"], kind="amount", limits=(0, 30))
     assert made.grades["p_value"].tolist() == alone.grades["p_value"].tolist()
+
+
+@pytest.mark.parametrize("further", [{}, FURTHER, {"count": "n"}, {"chance": "chance"}], ids=str)
+def test_rows_that_are_not_to_be_judged_are_left_out_and_counted(call, frame, further):
+    rest = frame[frame["start"] >= 100.0]
+    with pytest.raises(
+        cal.DataError, match=r"numbers from kind 'long-waiting-time', found none in row .*missing='drop'"
+    ):
+        call(cal.certify, Long("start"), **NAMES, **further)
+    made = call(cal.certify, Long("start"), **NAMES, **further, missing="drop")
+    alone = cal.certify(*by_hand(rest), kind="amount", limits=(0, 30), **columns_of(rest, **further))
+    n = N - len(rest)
+    assert (made.left_out.n, made.left_out.n_read) == (n, N)
+    assert made.left_out.causes == {"value that kind 'long-waiting-time' makes": n}
+    assert {name: one for name, one in made.to_dict().items() if name != "left_out"} == alone.to_dict()
+    audit = call(cal.audit, Long("start"), **NAMES, **further, missing="drop")
+    assert audit.n == len(rest) if "count" not in further else audit.n == rest["n"].sum()
+    assert f"Left out {n} of" in str(audit) or f"{n} of 1,200 rows" in " ".join(str(audit).split())
 
 
 @pytest.mark.slow
@@ -347,8 +377,8 @@ def test_mistakes_in_a_kind_are_named(registry, kind, expected):
     [
         (lambda outcome, prediction: outcome, "outcomes, predictions and perhaps exposures.*found a ndarray"),
         (
-            lambda outcome, prediction: (np.where(outcome > 1.0, np.nan, outcome), prediction),
-            "none in row 1 and 49 more",
+            lambda outcome, prediction: (np.where(outcome > 1.0, np.inf, outcome), prediction),
+            "infinity in row 1 and 49 more",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -267,6 +268,20 @@ class MadeRows(NamedTuple):
         """Return an error about them with the numbers of the rows that were given."""
         return error if self.places is None else renumbered(error, self.places)
 
+    def without(self, gaps: npt.NDArray[np.bool_], cause: str) -> MadeRows:
+        """Return the rows without some, which are counted under a cause."""
+        rest, n, earlier = ~gaps, int(gaps.sum()), self.left_out
+        if earlier is None:
+            left_out = LeftOut(n, len(gaps), {cause: n}, math.nan, math.nan, math.nan)
+        else:
+            left_out = replace(earlier, n=earlier.n + n, causes=earlier.causes | {cause: n})
+        columns = dict(self.columns) | {"by": {name: one[rest] for name, one in self.columns["by"].items()}}
+        for role in {"cluster", *SINGLE, "exposure"} & columns.keys():
+            if columns[role] is not None:
+                columns[role] = rules.column_values(columns[role], role)[rest]
+        places = (np.arange(len(gaps)) if self.places is None else self.places)[rest]
+        return MadeRows(self.outcome[rest], self.prediction[rest], columns, left_out, places)
+
 
 def made_by(
     kind: Kind,
@@ -330,7 +345,13 @@ def made_by(
         if single.get("exposure") is not None:
             raise ArgumentError(f"no `exposure`, as kind {kind.name!r} makes it", "it", "leave it out")
         columns["exposure"] = exposure[0]
-    return made._replace(outcome=outcome, prediction=prediction)
+    made = made._replace(outcome=outcome, prediction=prediction)
+    gaps = np.asarray(np.isnan(np.asarray((outcome, prediction, *exposure), dtype=np.float64)).any(axis=0))
+    if gaps.any() and missing != "drop":
+        row = and_more("none", f"row {np.argmax(gaps)}", int(gaps.sum()))
+        remedy = "pass missing='drop' to leave such rows out, or correct its method rows"
+        raise made.renumbered(DataError(f"numbers from kind {kind.name!r}", row, remedy))
+    return made.without(gaps, f"value that kind {kind.name!r} makes") if gaps.any() else made
 
 
 def _returned(kind: Kind, outcome: FloatArray, prediction: FloatArray, further: Mapping[str, Any]) -> tuple[Any, ...]:
@@ -348,10 +369,12 @@ def _returned(kind: Kind, outcome: FloatArray, prediction: FloatArray, further: 
         raise ArgumentError(expected, f"a {type(made).__name__}", correct)
     if shapes := {np.shape(one) for one in made} - {outcome.shape}:
         expected = f"{len(outcome)} outcomes, predictions and exposures, as rows, from kind {kind.name!r}"
-        raise ArgumentError(expected, f"an array of shape {shapes.pop()}", correct)
-    odd = ~np.isfinite(np.asarray(made, dtype=np.float64)).all(axis=0)
+        raise ArgumentError(
+            expected, f"an array of shape {shapes.pop()}", f"{correct}: a row that it leaves out is nan"
+        )
+    odd = np.isinf(np.asarray(made, dtype=np.float64)).any(axis=0)
     if odd.any():
-        row = and_more("none", f"row {np.argmax(odd)}", int(odd.sum()))
+        row = and_more("infinity", f"row {np.argmax(odd)}", int(odd.sum()))
         raise DataError(f"finite numbers from kind {kind.name!r}", row, correct)
     return made
 

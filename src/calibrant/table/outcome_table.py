@@ -179,7 +179,9 @@ def clean_outcomes(
     flat = [what for what in ("outcome", "prediction", "exposure") if columns.get(what) is not None]
     given = {what: _one_column(columns[what], f"{what}s") for what in flat}
     segments = {f"value of {name}": column for name, column in by.items()}
-    rules.need_same_length({f"{what}s": column for what, column in given.items()} | segments)
+    rules.need_same_length(
+        {f"{what}s": column for what, column in given.items()} | {f"values of {name}": one for name, one in by.items()}
+    )
     if not len(given["outcome"]):
         raise row_errors.describe_no_rows()
     times = None if count is None else _one_column(count, "counts")

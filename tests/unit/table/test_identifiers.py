@@ -7,7 +7,6 @@ import pytest
 
 import calibrant as cal
 from calibrant.table.clusters import identifiers, repeated_of
-from support.tables import grades_of, segments_of
 
 NAMED = {"outcome": "default", "prediction": "pd"}
 
@@ -70,8 +69,9 @@ WAYS = {
 }
 DOORS = {
     "audit": lambda rows, **more: cal.audit(rows, **NAMED, **more),
-    "grades": lambda rows, **more: grades_of(rows, **NAMED, grade="grade", **more),
-    "segments": lambda rows: segments_of(rows, **NAMED, by="grade"),
+    "segments and grades": lambda rows, **more: cal.audit(
+        rows, **NAMED, by="grade", grade="grade", min_rows=20, **more
+    ),
     "selective": lambda rows, **more: cal.selective(rows, **NAMED, **more),
 }
 
@@ -85,9 +85,8 @@ def test_every_door_asks_whether_rows_are_independent(months, tmp_path, door, wa
     assert message.startswith("Are these rows independent? Column borrower has about 60 different values in 360 rows.")
     assert message.endswith("name it with --cluster borrower (cluster=).")
     assert "Are these rows independent?" in str(found)
-    if door != "segments":
-        named = DOORS[door](WAYS[way](months, tmp_path), cluster="borrower")
-        assert not [one for one in named.warnings if one.code == "repeated_ids"]
+    named = DOORS[door](WAYS[way](months, tmp_path), cluster="borrower")
+    assert not [one for one in named.warnings if one.code == "repeated_ids"]
 
 
 def test_one_row_each_and_arrays_are_not_asked_about(months):
